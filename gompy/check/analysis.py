@@ -120,9 +120,10 @@ class Analysis:
         self.gone: list[tuple[int, Mapping]] = []
         self.copies: dict[tuple[int, int, int, bool], Copies] = {}
         self.frame: Frame | None = None
-        self.launched: dict[int, Event] = {}
+        self.thread = 0  # whose record it is
+        self.launched: dict[tuple[int, int], Event] = {}  # by device and thread, the last launch last
         self.entered: dict[int, Event] = {}  # by thread
-        self.failed: Event | None = None
+        self.failed: dict[int, Event] = {}  # by thread
         self.marked: set[tuple[int, int]] = set()
         self.variables: list[tuple[int, Mapping]] = []  # of images, which the host has changed
         self.acc = False
@@ -154,6 +155,7 @@ class Analysis:
             step = steps.get(Op(event.op))
             if step is not None:
                 self.frame = event.frame
+                self.thread = event.thread
                 self.acc = is_openacc(event.what) if event.what else self.acc
                 step(event)
         self._advise()
@@ -210,11 +212,12 @@ class Analysis:
             self.gone.append((event.device, mapping))
 
     def _launch(self, event: Event) -> None:
-        self.launched[event.device] = event
+        self.launched.pop((event.device, event.thread), None)
+        self.launched[event.device, event.thread] = event
 
     def _absent(self, event: Event) -> None:
         if event.kind == FAILED:
-            self.failed = event
+            self.failed[event.thread] = event
             return
         if event.start == 0 or event.size == 0 or event.kind in POINTERS:
             return  # nothing is there: at address 0 a Fortran argument that is absent
@@ -335,7 +338,7 @@ class Analysis:
             places = Place(file or "", int(line or 0)), Place(other or "", int(at or 0))
             self._race(demangled(region), int(address, 16), (now, before), places)
         elif (queues := stream_race(text)) is not None:
-            device, _ = self._launch_of()
+            device, _ = self.launch_of()
             finding = stream_finding(device, self._on_device(device, queues[0]), queues, self.acc)
             self.found.setdefault(finding.key(), finding)
         elif match := RACE_GPU.search(text):
@@ -346,11 +349,11 @@ class Analysis:
             address, size, what, file, line, region = match.groups()
             place, changed = gpu_place(file, line), what.startswith("the host")
             self._read_doubtful(gpu_name(region), place, int(address, 16), int(size), changed)
-        elif self.failed is not None and text.startswith("libgomp: "):
-            self._failure(text.removeprefix("libgomp: "))
+        elif event.thread in self.failed and text.startswith("libgomp: "):
+            self._failure(self.failed.pop(event.thread), text.removeprefix("libgomp: "))
 
     def _fault(self, region: str, place: Place, address: int, why: str) -> None:
-        device, launch = self._launch_of()
+        device, launch = self.launch_of()
         self.frame = launch.frame if launch is not None else self.frame
         directive = self.place(launch) if launch is not None else Place()
         if match := BEYOND.search(why):
@@ -413,7 +416,7 @@ class Analysis:
 
     def _ended(self, region: str, place: Place, why: str) -> None:
         """A region has ended by something else than what is mapped."""
-        device, launch = self._launch_of()
+        device, launch = self.launch_of()
         directive = self.place(launch) if launch is not None else Place()
         message = f"region {region} on device {device}: {why}"
         finding = Finding("fault", place if place.line else directive, message, device, region)
@@ -472,7 +475,7 @@ class Analysis:
         item = mapping.item if mapping is not None else name
         kind = finding.kind if unset or gone is None else "stale-host-gone"
         finding.mend = mend(kind, item, finding.place.file, self.acc)
-        launch = self.launched.get(event.device)
+        launch = next((e for (d, _), e in reversed(self.launched.items()) if d == event.device), None)
         if gone is not None:
             finding.notes += self._history(gone)
         elif mapping is not None:
@@ -551,7 +554,7 @@ class Analysis:
 
     def _read_doubtful(self, region: str, place: Place, address: int, size: int, changed: bool) -> None:
         """A region has read memory of the device that nothing wrote, or of which the host has newer contents."""
-        device, _ = self._launch_of()
+        device, _ = self.launch_of()
         mapping = self._on_device(device, address) or self._variable_at(device, address)
         if changed or (mapping is not None and (device, mapping.start) in self.marked):
             self._read_stale(region, place, address, mapping)
@@ -559,7 +562,7 @@ class Analysis:
             self._read_unset(region, place, address, size)
 
     def _read_stale(self, region: str, place: Place, address: int, mapping: Mapping | None) -> None:
-        device, launch = self._launch_of()
+        device, launch = self.launch_of()
         name = mapping.name if mapping is not None else ""
         part = f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None else ""
         finding = Finding(
@@ -583,7 +586,7 @@ class Analysis:
 
     def _read_unset(self, region: str, place: Place, address: int, size: int) -> None:
         """A region has read memory of the device that nothing wrote."""
-        device, launch = self._launch_of()
+        device, launch = self.launch_of()
         directive = self.place(launch) if launch is not None else Place()
         mapping = self._on_device(device, address)
         name = mapping.name if mapping is not None else ""
@@ -608,7 +611,7 @@ class Analysis:
 
     def _race(self, region: str, address: int, done: tuple[str, str], places: tuple[Place, Place]) -> None:
         """Two threads of a region have used the same memory; ``done``, ``places``: of the later one, then the other."""
-        device, launch = self._launch_of()
+        device, launch = self.launch_of()
         mapping = self._on_device(device, address)
         name = mapping.name if mapping is not None else ""
         part = f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None else ""
@@ -634,10 +637,7 @@ class Analysis:
         )
         self.found.setdefault(finding.key(), finding)  # how often is not known
 
-    def _failure(self, text: str) -> None:
-        event = self.failed
-        assert event is not None
-        self.failed = None
+    def _failure(self, event: Event, text: str) -> None:
         if (absent := PRESENT.search(text)) is not None:
             self._not_present(event, int(absent[1], 16), int(absent[2]))
             return
@@ -734,16 +734,13 @@ class Analysis:
 
     # --- what is mapped -----------------------------------------------------------------------------------------------
 
-    def _launch_of(self) -> tuple[int, Event | None]:
-        """The region that was launched last, and its device."""
-        if not self.launched:
-            return 0, None
-        device = (
-            next(reversed(self.launched))
-            if len(self.launched) == 1
-            else max(self.launched, key=lambda d: self.log.events.index(self.launched[d]))
-        )
-        return device, self.launched[device]
+    def launch_of(self) -> tuple[int, Event | None]:
+        """The region that the thread has launched last, and its device; of a driver's own thread any thread's last."""
+        found = next(((d, e) for (d, thread), e in reversed(self.launched.items()) if thread == self.thread), None)
+        if found is None and self.launched:
+            (device, _), event = next(reversed(self.launched.items()))
+            return device, event
+        return found or (0, None)
 
     def _was_mapped(self, device: int, address: int) -> Mapping | None:
         """What was mapped last at a host address, and is no longer."""

@@ -1,0 +1,106 @@
+"""`gompy run --check`: regions that two threads of the program launch at once keep their own names and lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gompy.abi.check_log import Op
+from gompy.check.analysis import Analysis
+from gompy.check.log import Event, Frame, Log
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / ".venv" / "bin"
+
+TWO = """
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_barrier_t both;
+static int *a, *b;
+static void
+first (void)
+{
+  int sum = 0;
+  #pragma omp target map(alloc: a[:100]) map(tofrom: sum)
+  {
+    for (int k = 0; k < 30000000; k++)
+      __asm__ volatile ("");
+    sum += a[7];
+  }
+}
+static void
+second (void)
+{
+  int sum = 0;
+  #pragma omp target map(alloc: b[:100]) map(tofrom: sum)
+  {
+    for (int k = 0; k < 30000000; k++)
+      __asm__ volatile ("");
+    sum += b[9];
+  }
+}
+static void *
+other (void *unused)
+{
+  pthread_barrier_wait (&both);
+  second ();
+  return unused;
+}
+int
+main (void)
+{
+  pthread_t thread;
+  a = malloc (100 * sizeof *a);
+  b = malloc (100 * sizeof *b);
+  #pragma omp target
+  ;
+  pthread_barrier_init (&both, NULL, 2);
+  pthread_create (&thread, NULL, other, NULL);
+  pthread_barrier_wait (&both);
+  first ();
+  pthread_join (thread, NULL);
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["intelmic", "nvptx"])
+def test_each_thread_has_its_own_region(tmp_path: Path, device: str) -> None:
+    (tmp_path / "two.c").write_text(TWO)
+    options = ["-foffload=nvptx-none"] if device == "nvptx" else []
+    words = [BIN / "gompcc", "-g", "-O1", "-fopenmp", "-pthread", *options, "two.c"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    command = [BIN / "gompy", "run", "--device", device, "--check", "./a.out"]
+    env = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 86, done.stderr
+    assert sorted(re.findall(r"two\.c:(\d+): error: region (\w+)\._omp_fn\.0 .* reads (\w)", done.stderr)) == [
+        ("14", "first", "a"),
+        ("25", "second", "b"),
+    ]
+    assert sorted(re.findall(r"two\.c:(\d+): note: region (\w+)\._omp_fn\.0 begins", done.stderr)) == [
+        ("10", "first"),
+        ("21", "second"),
+    ]
+
+
+def launched(device: int, thread: int, pc: int) -> Event:
+    frame = Frame(pc, 0, 0, (), b"")
+    return Event(Op.LAUNCH, 0, device, 0, 0, 0, 0, 0, 0, "", b"", frame, thread)
+
+
+def test_the_last_launch_is_that_of_the_thread() -> None:
+    """In an order of records that no program makes twice."""
+    events = [launched(0, 1, 100), launched(1, 2, 200), launched(0, 2, 300), launched(1, 3, 400)]
+    found = []
+    for thread in (1, 2, 3, 4):  # the last one has launched nothing: it is a driver's own
+        analysis = Analysis(Log(events))
+        analysis.run()
+        analysis.thread = thread
+        device, event = analysis.launch_of()
+        assert event is not None and event.frame is not None
+        found.append((device, event.frame.pc))
+    assert found == [(0, 100), (0, 300), (1, 400), (1, 400)]
