@@ -57,10 +57,25 @@ cdef void warn_user(ptx_module *module, const char *text) noexcept nogil:
         fprintf(stderr, "warning: %s\n", text)
 
 
-cdef void doubt_read(run *launch, uint64_t address, const char *message) noexcept nogil:
+cdef void drop_place(findings *found, const site *place) noexcept nogil:
+    """A finding turned out to be none: its place is not one of those that have been told.  The lock is held."""
+    cdef uint32_t n
+    for n in range(found.nsites):
+        if is_place(&found.sites[n], place.unit, place.line, place.kind):
+            found.nsites -= 1
+            found.sites[n] = found.sites[found.nsites]
+            return
+
+
+cdef inline bint is_place(const site *place, code_unit *unit, uint32_t line, int kind) noexcept nogil:
+    return place.unit == unit and place.line == line and place.kind == kind
+
+
+cdef bint doubt_read(run *launch, uint64_t address, const site *place, const char *message) noexcept nogil:
     """A module's variable is read that the host has changed: it is told after the launch, unless that writes there.
 
     The variable may have a state of its own on each side then, as a counter has.  Called with the findings' lock held.
+    False: there is nothing to tell.
     """
     cdef findings *found = launch.module.found
     cdef const uint8_t *shadow = launch.module.memory.shadow + (address - launch.module.memory.base)
@@ -69,13 +84,14 @@ cdef void doubt_read(run *launch, uint64_t address, const char *message) noexcep
     while shadow != end and shadow[0] != SHADOW_STALE_OWN:
         shadow += 1
     if shadow == end:
-        return  # another host thread's block has written it meanwhile
+        return False  # another host thread's block has written it meanwhile
     d = <doubt *> malloc(sizeof(doubt))
     if d == NULL:
-        return
+        return False
     snprintf(d.message, sizeof(d.message), "%s", message)
-    d.launch, d.shadow, d.next = launch, shadow, found.doubts
+    d.launch, d.place, d.shadow, d.next = launch, place[0], shadow, found.doubts
     found.doubts = d
+    return True
 
 
 cdef void settle_doubts(run *launch) noexcept nogil:
@@ -93,6 +109,8 @@ cdef void settle_doubts(run *launch) noexcept nogil:
         if d.shadow[0] == SHADOW_STALE_OWN:
             launch.told += 1
             warn_user(launch.module, d.message)
+        else:
+            drop_place(found, &d.place)
         free(d)
     pthread_mutex_unlock(&found.lock)
 
@@ -107,8 +125,7 @@ cdef void tell_finding(gompy_warp *w, uint32_t mask, int kind, uint64_t address,
     cdef uint32_t n
     pthread_mutex_lock(&found.lock)
     n = 0
-    while n < found.nsites and (found.sites[n].unit != unit or found.sites[n].line != line
-                                or found.sites[n].kind != kind):
+    while n < found.nsites and not is_place(&found.sites[n], unit, line, kind):
         n += 1
     if n < found.nsites or found.nsites == TOLD:
         launch.untold += 1
@@ -120,7 +137,8 @@ cdef void tell_finding(gompy_warp *w, uint32_t mask, int kind, uint64_t address,
     found.nsites += 1
     compose_failure(w, mask, 0, address, unit, line, what, near, &e)
     if kind == FOUND_STALE_OWN:
-        doubt_read(launch, address, e.message)
+        if not doubt_read(launch, address, &found.sites[n], e.message):
+            drop_place(found, &found.sites[n])
     else:
         launch.told += 1
         warn_user(launch.module, e.message)

@@ -308,6 +308,7 @@ cdef struct site:                       # a place in PTX whose mistakes have bee
 cdef struct doubt:                      # a read of a module's variable that the host has changed (check.pxi)
     doubt *next
     void *launch
+    site place
     const uint8_t *shadow               # of the first such byte
     char message[768]                   # as ptx_error has it
 
