@@ -220,7 +220,7 @@ cdef bint unload_image(mic_device *d, const void *data) noexcept nogil:
         GOMP_PLUGIN_error(b"device %d (intelmic): unload of an image that is not loaded", d.number)
         return False
     error = run_command(d, MIC_OP_UNLOAD, <uint64_t>image.number, 0, 0)
-    forget_outer(d)
+    forget_outer(d, image)
     link[0] = image.next
     pthread_mutex_unlock(&d.commands)
     free(image)

@@ -44,11 +44,12 @@ cdef bint add_outer(mic_device *d, uint64_t start, uint64_t n) noexcept nogil:
     """Have n bytes at a device address have marks.  False: there is no room for all."""
     cdef uint64_t page, first = start & ~<uint64_t>(GUARD_PAGE - 1), wanted = 0
     cdef mic_outer *outer = &d.control.outer
+    cdef uint32_t i
     page = first
     while page < start + n and wanted <= MIC_OUTER_PAGES:
         wanted += outer_page(d, page) < 0
         page += GUARD_PAGE
-    if outer.count + wanted > MIC_OUTER_PAGES:
+    if wanted > free_outer_pages(d, &i):
         return False
     if d.outer_kept == NULL:
         d.outer_kept = <mic_outer_kept *>calloc(MIC_OUTER_PAGES, sizeof(mic_outer_kept))
@@ -57,9 +58,11 @@ cdef bint add_outer(mic_device *d, uint64_t start, uint64_t n) noexcept nogil:
     page = first
     while page < start + n:
         if outer_page(d, page) < 0:
-            memset(outer_marks(d, <int>outer.count), MIC_MARK_GOOD, GUARD_PAGE)
-            outer.pages[outer.count] = page
-            store32(&outer.count, outer.count + 1, RELEASE)
+            free_outer_pages(d, &i)
+            memset(outer_marks(d, <int>i), MIC_MARK_GOOD, GUARD_PAGE)
+            store64(&outer.pages[i], page, RELEASE)
+            if i == outer.count:
+                store32(&outer.count, outer.count + 1, RELEASE)
         page += GUARD_PAGE
     return True
 
@@ -125,13 +128,23 @@ cdef void good_outer(mic_device *d, const void *p, size_t n) noexcept nogil:
             memset(outer_marks(d, i) + (low - page), MIC_MARK_GOOD, high - low)
 
 
-cdef void forget_outer(mic_device *d) noexcept nogil:
-    """An image goes, and another one may take its place: nothing is out of date there."""
-    cdef int i
-    for i in range(<int>d.control.outer.count if d.marks != NULL else 0):
-        memset(outer_marks(d, i), MIC_MARK_GOOD, GUARD_PAGE)
-        d.outer_kept[i].known = 0
-    d.control.outer.variable_count = 0
+cdef void forget_outer(mic_device *d, host_image *image) noexcept nogil:
+    """An image has gone, and with it the marks of its pages: others have their room."""
+    cdef mic_outer *outer = &d.control.outer
+    cdef uint32_t i
+    if d.marks == NULL:
+        return
+    for i in range(outer.count):
+        if is_page_of(image, outer.pages[i]):
+            store64(&outer.pages[i], MIC_OUTER_FREE, RELEASE)
+            memset(&d.outer_kept[i], 0, sizeof(mic_outer_kept))
+    i = 0
+    while i < outer.variable_count:
+        if is_page_of(image, outer.variables[i].start & ~<uint64_t>(GUARD_PAGE - 1)):
+            outer.variables[i] = outer.variables[outer.variable_count - 1]
+            store32(&outer.variable_count, outer.variable_count - 1, RELEASE)
+        else:
+            i += 1
 
 
 cdef void free_outer(mic_device *d) noexcept nogil:

@@ -10,6 +10,34 @@ cdef int outer_page(mic_device *d, uint64_t address) noexcept nogil:
     return -1
 
 
+cdef uint32_t free_outer_pages(mic_device *d, uint32_t *first) noexcept nogil:
+    """How many places for pages are free, and the first of them."""
+    cdef uint32_t i, found = <uint32_t>MIC_OUTER_PAGES - d.control.outer.count
+    first[0] = d.control.outer.count
+    for i in range(d.control.outer.count):
+        if d.control.outer.pages[i] == MIC_OUTER_FREE:
+            first[0] = min(first[0], i)
+            found += 1
+    return found
+
+
+cdef bint is_page_of(host_image *image, uint64_t page) noexcept nogil:
+    """Whether a page of the device's belongs to an image."""
+    cdef Elf64_Ehdr *elf = <Elf64_Ehdr *>image.bytes
+    cdef Elf64_Phdr *segments
+    cdef uint64_t begin
+    cdef int i
+    if not holds_symbol(image, elf.e_phoff, elf.e_phnum * sizeof(Elf64_Phdr)):
+        return False
+    segments = <Elf64_Phdr *>(image.bytes + elf.e_phoff)
+    for i in range(elf.e_phnum):
+        begin = (image.base + segments[i].p_vaddr) & ~<uint64_t>(GUARD_PAGE - 1)
+        if segments[i].p_type == <uint32_t>PT_LOAD and \
+                page - begin < page_up(image.base + segments[i].p_vaddr + segments[i].p_memsz) - begin:
+            return True
+    return False
+
+
 cdef bint read_page(mic_device *d, uint64_t page, unsigned char *to) noexcept nogil:
     """Read a page of the device's that may be closed, if the system lets us."""
     cdef iovec here, there

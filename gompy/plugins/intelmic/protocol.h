@@ -134,8 +134,10 @@ struct mic_queue
 #define MIC_CHANGE_SHIFT 16
 
 /* Pages of images have marks, too, where variables of theirs are out of date: behind the arena's, a page's in the order
-   of this list, all of them good but those.  Pages and variables are in no order.  */
+   of this list, all of them good but those.  Pages and variables are in no order; where an image has gone, its pages'
+   places are free.  */
 #define MIC_OUTER_PAGES 64u
+#define MIC_OUTER_FREE 1ull /* no page's address */
 #define MIC_OUTER_VARIABLES 256u
 #define MIC_OUTER_BYTES (MIC_OUTER_PAGES * 4096ull) /* of their marks */
 struct mic_outer

@@ -234,6 +234,19 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
   pthread_mutex_unlock (&gompy_stale_lock);
 }
 
+/* An image has gone, and with it a variable of its: neither side is there any more.  */
+static void
+gompy_stale_unloaded (int device, uintptr_t host, size_t size)
+{
+  pthread_mutex_lock (&gompy_stale_lock);
+  if (gompy_meets_watch (host & -GOMPY_PAGE, size + GOMPY_PAGE) || gompy_held_count)
+    gompy_end_watch ();
+  for (unsigned i = gompy_track_count; i-- > 0;)
+    if (gompy_tracks[i]->device == device && gompy_overlaps (gompy_tracks[i], host, size))
+      gompy_drop_track (i);
+  pthread_mutex_unlock (&gompy_stale_lock);
+}
+
 #include "check_fresh.h"
 
 /* Both sides are taken to agree from here on, in [BEGIN, END) of a range; CONTENTS: the device's, or NULL.  */

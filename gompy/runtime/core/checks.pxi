@@ -2,6 +2,7 @@
 
 cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_removed(int device, uintptr_t host, size_t size)
+    void gompy_stale_unloaded(int device, uintptr_t host, size_t size)
     bint gompy_heap_begins(uintptr_t host)
     size_t gompy_heap_short(uintptr_t host, size_t size)
     size_t gompy_heap_before(uintptr_t host)
@@ -86,6 +87,14 @@ cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     gompy_log(EVENT_REMOVE, 0, dev.number, dev.what, dev.where, key.host_start, key.host_end - key.host_start,
               device_address(key, key.host_start), 0, 0)
     gompy_stale_removed(dev.number, key.host_start, key.host_end - key.host_start)
+
+
+cdef void check_unloaded(DeviceDescr *dev, SplayNode *key) noexcept nogil:
+    """Forget a variable of an image that has gone.  The device is locked."""
+    global images_seen
+    if gompy_checking:
+        images_seen = NULL  # another image may be where it was
+        gompy_stale_unloaded(dev.number, key.host_start, key.host_end - key.host_start)
 
 
 cdef void check_left(DeviceDescr *dev) noexcept nogil:

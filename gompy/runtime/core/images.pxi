@@ -349,6 +349,7 @@ cdef int unload_image(DeviceDescr *dev, OffloadImage *image) noexcept nogil:
             node.removed = 1
             range_remove(&dev.mem_map, node)
             end_more(node)
+            check_unloaded(dev, node)
         elif found != NULL and found.more != NULL and found.more.link_key == node:
             found.more.link_key = NULL  # the variable is mapped: its key outlives the image
     dev.ancestors = without_gone(dev, dev.ancestors)
