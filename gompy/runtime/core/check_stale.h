@@ -496,14 +496,18 @@ gompy_go_unwatched (void)
 static void
 gompy_stale_construct (int begins, int hold)
 {
+  int seen;
   if (gompy_held_count && !gompy_watch_on)
     return;
   if (begins && !gompy_watch_on && gompy_track_count)
     gompy_parts_touched (0, UINTPTR_MAX);
+  seen = gompy_watch_on ? gompy_handlers_seen : 0;
   if (begins && hold && gompy_watch_on && !gompy_flight_count)
     gompy_hold_watch ();
   else
     gompy_end_watch ();
+  if (begins && seen)
+    gompy_handlers_seen = seen;  /* only the runtime is at work until the construct ends, or tells of the program */
 }
 
 /* The program goes on: watch what it must not read.  */

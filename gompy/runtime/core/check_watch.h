@@ -16,6 +16,7 @@
 #include "gompy/native/traced.h"
 #include <dirent.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -77,9 +78,11 @@ static int gompy_watch_ready;  /* 1, or -1: impossible */
 static volatile int gompy_watch_on;
 static volatile int gompy_watch_handles;   /* the handler runs */
 static int gompy_watch_sleepers;  /* threads of the program's are asleep */
+static int gompy_handlers_seen;   /* 0, or GOMPY_HANDLERS_...: what the program's handlers are, as nobody has set any */
 static long gompy_watch_thread;
 static uintptr_t gompy_stepping[8];
 static unsigned gompy_stepping_count;
+static int gompy_trap_due;  /* the watch has ended in a step, which a handler of the program's has interrupted */
 
 struct gompy_kernel_action
 {
@@ -121,6 +124,7 @@ gompy_set_action (int i, const struct gompy_kernel_action *action, struct gompy_
   gompy_raw_call (SYS_rt_sigaction, gompy_watch_signals[i], (long) action, (long) old, 8, 0, 0);
 }
 
+#include "check_watch_signals.h"
 #include "check_watch_hold.h"
 
 /* Open all ranges, which are in order of their addresses: those that touch take one call, as each call may split and
@@ -134,22 +138,38 @@ gompy_open_all (void)
   gompy_protect_last (&p);
 }
 
-/* Open all pages, and let system calls pass.  */
+/* Open all pages, and then let system calls pass: a handler of a signal may make one at any time.  */
 static void
 gompy_end_watch (void)
 {
-  gompy_dispatch = 0;
+  gompy_handlers_seen = 0;
   if (!gompy_watch_on && !gompy_held_count && !gompy_actions_ours)
-    return;
+    {
+      gompy_dispatch = 0;
+      return;
+    }
   gompy_open_all ();
   gompy_open_held ();
   gompy_watch_on = 0;
-  gompy_dispatch = 0;  /* this function's stack may have been in a closed page, and the handler here */
+  gompy_dispatch = 0;
+  gompy_trap_due |= gompy_stepping_count != 0;
   for (unsigned i = 0; i < 3 && gompy_actions_ours; i++)
-    gompy_set_action (i, &gompy_old_actions[i], NULL);
+    if (gompy_watch_signals[i] != SIGTRAP || !gompy_trap_due)
+      gompy_set_action (i, &gompy_old_actions[i], NULL);
   gompy_actions_ours = 0;
   gompy_watch_count = 0;
   gompy_stepping_count = 0;
+}
+
+/* The step that was interrupted has been made.  */
+static void
+gompy_end_due_step (ucontext_t *context)
+{
+  context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t) GOMPY_TRAP_FLAG;
+  gompy_trap_due = 0;
+  for (unsigned i = 0; i < 3 && !gompy_actions_ours; i++)
+    if (gompy_watch_signals[i] == SIGTRAP)
+      gompy_set_action (i, &gompy_old_actions[i], NULL);
 }
 
 static struct gompy_watched *
@@ -394,6 +414,14 @@ gompy_pass_transfer (ucontext_t *context, long number, uintptr_t begin, size_t s
   context->uc_mcontext.gregs[REG_RAX] = result;
 }
 
+/* Whether a request of ioctl has no pointers in what its argument points to: those of terminals.  */
+static int
+gompy_is_flat_request (uintptr_t request)
+{
+  return (request >= TCGETS && request <= TCSETSF) || request == TIOCGWINSZ || request == TIOCGPGRP
+	 || request == FIONREAD || request == FIONBIO;
+}
+
 /* A system call of the program.  Those that cannot concern the pages are made here.  */
 static void
 gompy_watch_call (siginfo_t *info, ucontext_t *context)
@@ -405,6 +433,9 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
   int harmless = 0;
   switch (number)
     {
+    case SYS_rt_sigreturn:  /* a handler of the program's ends, from the stack as it is */
+      r[REG_RIP] = (greg_t) gompy_watch_return;
+      return;
     case SYS_read: case SYS_write: case SYS_pread64: case SYS_pwrite64:
       for (page = arguments[1] & -GOMPY_PAGE; gompy_meets_watch (arguments[1], arguments[2])
 	   && page < arguments[1] + arguments[2]; page += GOMPY_PAGE)
@@ -423,16 +454,20 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
           return;
         }
       break;
+    case SYS_getrandom:
+      harmless = !gompy_meets_watch (arguments[0], arguments[1]);
+      break;
     case SYS_mmap: case SYS_munmap: case SYS_mprotect: case SYS_madvise:
       harmless = !gompy_meets_watch (arguments[0], arguments[1] + GOMPY_PAGE);
       break;
-    case SYS_futex:
-      if (gompy_watch_sleepers && !gompy_only_waits (arguments[1]))
+    case SYS_futex: case SYS_ioctl:
+      if (number == SYS_futex ? gompy_watch_sleepers && !gompy_only_waits (arguments[1])
+			      : !gompy_is_flat_request (arguments[1]))
         break;
       /* fall through */
     case SYS_close: case SYS_fstat: case SYS_newfstatat: case SYS_lseek: case SYS_clock_gettime:
     case SYS_clock_nanosleep: case SYS_nanosleep: case SYS_getpid: case SYS_gettid: case SYS_sched_yield:
-    case SYS_getrandom: case SYS_ioctl: case SYS_openat: case SYS_sysinfo: case SYS_gettimeofday:
+    case SYS_openat: case SYS_sysinfo: case SYS_gettimeofday:
       harmless = 1;
       for (unsigned i = 0; i < 6; i++)
         if (gompy_meets_watch (arguments[i], GOMPY_PAGE))
@@ -483,6 +518,11 @@ static void
 gompy_on_watch (int signo, siginfo_t *info, void *context)
 {
   int error = errno;
+  if (signo == SIGTRAP && gompy_trap_due && !gompy_stepping_count)
+    {
+      gompy_end_due_step (context);
+      return;
+    }
   if (gompy_held_count && !gompy_watch_on)  /* a construct runs, and comes to what is held */
     {
       gompy_end_watch ();

@@ -159,28 +159,12 @@ gompy_is_alone (void)
   return alone;
 }
 
-/* Whether one thread alone is awake.  */
+/* Whether one thread alone is awake, and its signals do not keep ours out.  */
 static int
 gompy_may_watch (void)
 {
-  return gompy_is_alone () && gompy_prepare_watch ()
+  return gompy_is_alone () && gompy_prepare_watch () && !gompy_has_handlers (GOMPY_HANDLERS_BLOCK)
 	 && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread;
-}
-
-/* Whether a handler of the program's would run on its stack, and the program go on then.  Those of faults end it; so
-   does the one that gfortran's library has for all that end a program, SIGQUIT too.  */
-static int
-gompy_has_handlers (void)
-{
-  struct sigaction a, fault;
-  if (sigaction (SIGILL, NULL, &fault) != 0)
-    return 1;
-  for (int i = 1; i < 32; i++)
-    if (i != SIGKILL && i != SIGSTOP && i != SIGSEGV && i != SIGTRAP && i != SIGSYS && i != SIGILL && i != SIGFPE
-	&& i != SIGBUS && i != SIGABRT && sigaction (i, NULL, &a) == 0 && a.sa_handler != SIG_DFL
-	&& a.sa_handler != SIG_IGN && a.sa_handler != fault.sa_handler && !(a.sa_flags & SA_ONSTACK))
-      return 1;
-  return 0;
 }
 
 /* Whether a range is on the calling thread's stack, and may not be closed: a handler could not begin there.  */
@@ -188,7 +172,7 @@ static int
 gompy_must_be_open (uintptr_t begin, uintptr_t end)
 {
   uintptr_t here = (uintptr_t) __builtin_frame_address (0) & -GOMPY_PAGE;
-  return end > here && begin < here + GOMPY_STACK_REACH && gompy_has_handlers ();
+  return end > here && begin < here + GOMPY_STACK_REACH && gompy_has_handlers (GOMPY_HANDLERS_HERE);
 }
 
 static int
@@ -331,12 +315,13 @@ gompy_begin_watch (void)
       return;
     }
   for (unsigned i = 0; i < 3 && !gompy_actions_ours; i++)
-    gompy_set_action (i, &action, &gompy_old_actions[i]);
+    if (gompy_watch_signals[i] != SIGTRAP || !gompy_trap_due)  /* it is ours still */
+      gompy_set_action (i, &action, &gompy_old_actions[i]);
   gompy_actions_ours = 1;
   qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
-  gompy_close_watched ();
   gompy_watch_on = 1;
-  gompy_dispatch = 1;
+  gompy_dispatch = 1;  /* before: a handler of a signal may make a system call at any time */
+  gompy_close_watched ();
 }
 
 #endif

@@ -4,8 +4,9 @@
    MIC nobody but the runtime is at work in the process, and the runtime has the program's memory in copies alone, which
    are told of before.  Whatever else comes to such a page faults, and all of them are open from there on.
 
-   Not held are pages that may have other memory, too: those at the ends of a range, and the stack, as the kernel
-   answers EFAULT where a call to it is given a closed page.  Included once, by check_watch.h.  */
+   The kernel answers EFAULT where a call to it is given a closed page.  So not held are pages that may have other
+   memory, too: those at the ends of a range, and the stack; nor any where a signal may have a handler of the program's
+   run meanwhile.  Included once, by check_watch.h.  */
 #ifndef GOMPY_CHECK_WATCH_HOLD_H
 #define GOMPY_CHECK_WATCH_HOLD_H
 
@@ -69,10 +70,12 @@ gompy_open_held (void)
 static void
 gompy_need_held (uintptr_t begin, size_t size)
 {
+  int seen = gompy_handlers_seen;
   for (unsigned i = 0; i < gompy_held_count; i++)
     if (begin < gompy_helds[i].end && gompy_helds[i].begin < begin + size)
       {
         gompy_end_watch ();
+        gompy_handlers_seen = seen;  /* the runtime alone has been at work */
         return;
       }
 }
@@ -118,7 +121,7 @@ gompy_hold_watch (void)
       struct gompy_held h = gompy_may_hold (&gompy_watches[i]);
       held += h.begin < h.end;
     }
-  if (held == 0 || !gompy_watch_single || gompy_stepping_count)
+  if (held == 0 || !gompy_watch_single || gompy_stepping_count || gompy_has_handlers (GOMPY_HANDLERS_ANY))
     {
       gompy_end_watch ();
       return;

@@ -1,0 +1,67 @@
+/* `gompy run --check`: what the program's signals, and their handlers, let the watch do.
+
+   A handler may run at any instruction of the program's thread.  It uses closed pages as the program does, and makes
+   system calls.  To ask for all handlers takes some microseconds, so what was found is good until the program may have
+   set another one: that is a system call, and those end the watch.  Included once, by check_watch.h.  */
+#ifndef GOMPY_CHECK_WATCH_SIGNALS_H
+#define GOMPY_CHECK_WATCH_SIGNALS_H
+
+#define GOMPY_HANDLERS_KNOWN 1
+#define GOMPY_HANDLERS_ANY 2   /* there are some, after which the program goes on */
+#define GOMPY_HANDLERS_HERE 4  /* of these, some that run on the program's own stack */
+#define GOMPY_HANDLERS_BLOCK 8 /* a signal of the watch's is blocked there, or now: it would end the program */
+
+static int
+gompy_blocks_watch (const sigset_t *mask)
+{
+  for (unsigned i = 0; i < 3; i++)
+    if (sigismember (mask, gompy_watch_signals[i]) == 1)
+      return 1;
+  return 0;
+}
+
+/* Handlers of faults end the program; so does the one that gfortran's library has for all that end a program, SIGQUIT
+   too.  */
+static int
+gompy_is_fault (int signo)
+{
+  return signo == SIGILL || signo == SIGFPE || signo == SIGBUS || signo == SIGABRT;
+}
+
+/* GOMPY_HANDLERS_..., of all signals but the watch's own.  */
+static int
+gompy_find_handlers (void)
+{
+  struct sigaction a, fault;
+  sigset_t mask;
+  int found = GOMPY_HANDLERS_KNOWN;
+  if (sigaction (SIGILL, NULL, &fault) != 0 || sigprocmask (SIG_BLOCK, NULL, &mask) != 0)
+    return GOMPY_HANDLERS_KNOWN | GOMPY_HANDLERS_ANY | GOMPY_HANDLERS_HERE | GOMPY_HANDLERS_BLOCK;
+  if (gompy_blocks_watch (&mask))
+    found |= GOMPY_HANDLERS_BLOCK;
+  for (int i = 1; i <= SIGRTMAX; i++)
+    {
+      /* what the C library keeps for itself cannot be asked for */
+      if (i == SIGSEGV || i == SIGTRAP || i == SIGSYS || sigaction (i, NULL, &a) != 0 || a.sa_handler == SIG_DFL
+	  || a.sa_handler == SIG_IGN)
+	continue;
+      if (gompy_blocks_watch (&a.sa_mask))
+	found |= GOMPY_HANDLERS_BLOCK;
+      if (gompy_is_fault (i) || a.sa_handler == fault.sa_handler)
+	continue;
+      found |= GOMPY_HANDLERS_ANY;
+      if (!(a.sa_flags & SA_ONSTACK))
+	found |= GOMPY_HANDLERS_HERE;
+    }
+  return found;
+}
+
+static int
+gompy_has_handlers (int which)
+{
+  if (!gompy_handlers_seen)
+    gompy_handlers_seen = gompy_find_handlers ();
+  return (gompy_handlers_seen & which) != 0;
+}
+
+#endif
