@@ -77,6 +77,11 @@ cdef inline bint in_image(uintptr_t pc) noexcept nogil:
     return False
 
 
+cdef public int is_image_code "mic_is_image_code"(uintptr_t pc) noexcept nogil:
+    """For device_marks.h."""
+    return in_image(pc)
+
+
 cdef inline bint after_call(uintptr_t pc) noexcept nogil:
     """Whether the instruction before an address of an image's code looks like a call (E8, or FF /2 with its operands).
     """

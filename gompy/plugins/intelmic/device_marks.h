@@ -27,6 +27,9 @@ extern int omp_get_num_threads (void), omp_get_num_teams (void);
 #define MIC_FILL_PART 4u      /* of what a thread has filled, where others may read what lies ahead of it */
 #define MIC_TRAP_FLAG 0x100
 #define MIC_VECTOR_DB 1
+#define MIC_LINE 64ull /* the longest vector */
+
+int mic_is_image_code (uintptr_t pc);
 
 static unsigned char *mic_marks;
 static uint64_t mic_marked_size;
@@ -81,6 +84,8 @@ mic_page_doubtful (uint64_t page)
 {
   const unsigned char *marks = mic_page_marks (page);
   uint64_t word, any = 0;
+  if (marks == NULL)
+    return 0;  /* its image has gone */
   for (unsigned i = 0; i < 4096; i += 8)
     {
       memcpy (&word, marks + i, 8);
@@ -277,6 +282,18 @@ mic_read_mark (uint64_t offset, uintptr_t pc)
   return 0;
 }
 
+/* The mark of a read that is to be told, or 0.  A library may read whole lines around what it is given, as strlen.  */
+static unsigned
+mic_read_to_tell (uint64_t offset, uintptr_t pc)
+{
+  const unsigned char *marks = mic_page_marks (offset & ~4095ull);
+  uint64_t line = offset % 4096 & ~(MIC_LINE - 1);
+  unsigned mark = mic_read_mark (offset, pc);
+  if (mark == MIC_MARK_UNSET && !mic_is_image_code (pc) && memchr (marks + line, MIC_MARK_GOOD, MIC_LINE) != NULL)
+    return 0;
+  return mark;
+}
+
 /* Whether a signal is the end of a step.  A busy virtual machine may lose DR6.BS: then si_code is TRAP_BRKPT, and the
    vector alone tells (#DB; a breakpoint of the region's own is #BP).  */
 static int
@@ -293,6 +310,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
 {
   ucontext_t *context = p;
   uint64_t offset = (uintptr_t) info->si_addr - (uintptr_t) mic_marked_base, page = offset & ~4095ull;
+  uintptr_t pc = (uintptr_t) context->uc_mcontext.gregs[REG_RIP];
   int writes = (context->uc_mcontext.gregs[REG_ERR] & 2) != 0;
   *read = 0;
   if (mic_marks == NULL)
@@ -313,7 +331,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
   mic_alone ();
   if (!mic_page_doubtful (page))
     mic_open_good (page);
-  else if (!writes && (*read = mic_read_mark (offset, (uintptr_t) context->uc_mcontext.gregs[REG_RIP])))
+  else if (!writes && (*read = mic_read_to_tell (offset, pc)) != 0)
     {
       if (page < mic_marked_size || !mic_may_step (page, 0))
 	mic_forget_page (page);
@@ -326,7 +344,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
   else if (mic_may_step (page, writes))
     {
       if (writes)
-        mic_mark_good (offset, page, gompy_write_size ((const unsigned char *) context->uc_mcontext.gregs[REG_RIP]));
+        mic_mark_good (offset, page, gompy_write_size ((const unsigned char *) pc));
       mic_step (page, context);
     }
   else if (writes)

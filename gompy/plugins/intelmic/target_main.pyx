@@ -39,6 +39,7 @@ include "device_loop.pxi"
 include "device_workers.pxi"
 include "device_reverse.pxi"
 include "device_shims.pxi"
+include "device_calls.pxi"
 include "device_commands.pxi"
 include "device_watch.pxi"
 
