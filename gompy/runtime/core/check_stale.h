@@ -449,7 +449,7 @@ gompy_is_anything_newer (void)
 
 /* Watch a range: all of it, or from the first to the last byte that is newer.  */
 static void
-gompy_watch_track (const struct gompy_maps *maps, struct gompy_tracked *t)
+gompy_watch_track (struct gompy_maps *maps, struct gompy_tracked *t)
 {
   const unsigned char *first, *last;
   if (t->unknown)
@@ -466,7 +466,7 @@ gompy_watch_track (const struct gompy_maps *maps, struct gompy_tracked *t)
 
 /* Watch what regions have mapped that run beside the program: what is copied back is not even to be read.  */
 static void
-gompy_watch_flights (const struct gompy_maps *maps)
+gompy_watch_flights (struct gompy_maps *maps)
 {
   for (int back = 1; back >= 0; back--)
     for (unsigned i = 0; i < gompy_flight_count; i++)
@@ -501,20 +501,19 @@ gompy_stale_construct (int begins, int hold)
     return;
   if (begins && !gompy_watch_on && gompy_track_count)
     gompy_parts_touched (0, UINTPTR_MAX);
-  seen = gompy_watch_on ? gompy_handlers_seen : 0;
+  seen = begins && !gompy_watch_on ? 0 : gompy_handlers_seen;
   if (begins && hold && gompy_watch_on && !gompy_flight_count)
     gompy_hold_watch ();
   else
     gompy_end_watch ();
-  if (begins && seen)
-    gompy_handlers_seen = seen;  /* only the runtime is at work until the construct ends, or tells of the program */
+  gompy_handlers_seen = seen;  /* from the begin to the end only the runtime is at work, unless it tells of the program */
 }
 
 /* The program goes on: watch what it must not read.  */
 static void
 gompy_stale_watch (void)
 {
-  struct gompy_maps maps;
+  struct gompy_maps maps = { -1, NULL, 0 };
   int any;
   gompy_settle_all ();
   any = gompy_is_anything_newer () || gompy_flights_begun ();
@@ -522,7 +521,7 @@ gompy_stale_watch (void)
     gompy_end_watch ();
   if (gompy_access.hooked)
     gompy_stale_listen ();
-  if (!any || !gompy_may_watch () || !gompy_open_maps (&maps))
+  if (!any || !gompy_may_watch ())
     {
       gompy_end_watch ();
       gompy_go_unwatched ();

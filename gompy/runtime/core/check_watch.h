@@ -79,6 +79,7 @@ static volatile int gompy_watch_on;
 static volatile int gompy_watch_handles;   /* the handler runs */
 static int gompy_watch_sleepers;  /* threads of the program's are asleep */
 static int gompy_handlers_seen;   /* 0, or GOMPY_HANDLERS_...: what the program's handlers are, as nobody has set any */
+static unsigned gompy_known_count;         /* ranges that were watched last, as far as that is known */
 static long gompy_watch_thread;
 static uintptr_t gompy_stepping[8];
 static unsigned gompy_stepping_count;

@@ -16,11 +16,12 @@ struct gompy_mapping_query
 #define GOMPY_STACK_REACH (16ul << 20)
 #define GOMPY_MAPPING_RW_PRIVATE 3 /* of the flags: to be read and written, neither executable nor shared */
 
-/* What is mapped in the process: FD, or the text of its maps.  */
+/* What is mapped in the process: FD, or the text of its maps, once it is ASKED; -1: that is not to be had.  */
 struct gompy_maps
 {
   int fd;
   const char *text;
+  int asked;
 };
 
 /* Memory that only a program under the check needs.  As data of the library it would count everywhere.  */
@@ -211,18 +212,22 @@ gompy_open_maps (struct gompy_maps *maps)
 static void
 gompy_close_maps (const struct gompy_maps *maps)
 {
-  if (maps->text == NULL)
+  if (maps->asked > 0 && maps->text == NULL)
     close (maps->fd);
 }
 
 /* Of the pages of [BEGIN, END), those at the front that are private and may be read and written.  */
 static uintptr_t
-gompy_watchable (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
+gompy_watchable (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
 {
   struct gompy_mapping_query query;
   uintptr_t thread, at = begin;
   __asm__ ("mov %%fs:0, %0" : "=r" (thread));
   if (begin < thread + GOMPY_PAGE && thread - 2 * 65536 < end)
+    return begin;
+  if (!maps->asked)
+    maps->asked = gompy_open_maps (maps) ? 1 : -1;
+  if (maps->asked < 0)
     return begin;
   while (maps->text == NULL && at < end && gompy_ask_mapping (maps->fd, at, &query)
          && (query.flags & 15) == GOMPY_MAPPING_RW_PRIVATE)
@@ -244,19 +249,41 @@ gompy_watchable (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
   return at < end ? at : end;
 }
 
+/* What was watched last.  Until the program may have set a handler it cannot have changed what is mapped there,
+   either: both are system calls, and those end the watch.  */
+static struct gompy_held gompy_knowns[GOMPY_WATCHED];
+
+static int
+gompy_is_known (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_known_count; i++)
+    if (gompy_knowns[i].begin <= begin && end <= gompy_knowns[i].end)
+      return 1;
+  return 0;
+}
+
+static void
+gompy_know_watched (void)
+{
+  for (gompy_known_count = 0; gompy_known_count < gompy_watch_count; gompy_known_count++)
+    gompy_knowns[gompy_known_count]
+      = (struct gompy_held){ gompy_watches[gompy_known_count].begin, gompy_watches[gompy_known_count].end };
+}
+
 /* Whether a range can be watched.  What is held of it is known to be, and closed.  */
 static int
-gompy_can_watch (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
+gompy_can_watch (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
 {
   struct gompy_held of = gompy_held_of (begin, end);
   if (of.begin == begin && of.end == end)
     return 1;
-  return !gompy_must_be_open (begin, end) && gompy_watchable (maps, begin, of.begin) == of.begin
-         && gompy_watchable (maps, of.end, end) == end;
+  return !gompy_must_be_open (begin, end)
+         && (gompy_is_known (begin, end)
+             || (gompy_watchable (maps, begin, of.begin) == of.begin && gompy_watchable (maps, of.end, end) == end));
 }
 
 static void
-gompy_watch_pages (const struct gompy_maps *maps, uintptr_t begin, uintptr_t end, int access)
+gompy_watch_pages (struct gompy_maps *maps, uintptr_t begin, uintptr_t end, int access)
 {
   struct gompy_watched *w = &gompy_watches[gompy_watch_count];
   static size_t used;
@@ -319,6 +346,7 @@ gompy_begin_watch (void)
       gompy_set_action (i, &action, &gompy_old_actions[i]);
   gompy_actions_ours = 1;
   qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
+  gompy_know_watched ();
   gompy_watch_on = 1;
   gompy_dispatch = 1;  /* before: a handler of a signal may make a system call at any time */
   gompy_close_watched ();

@@ -60,7 +60,10 @@ static int
 gompy_has_handlers (int which)
 {
   if (!gompy_handlers_seen)
-    gompy_handlers_seen = gompy_find_handlers ();
+    {
+      gompy_handlers_seen = gompy_find_handlers ();
+      gompy_known_count = 0;
+    }
   return (gompy_handlers_seen & which) != 0;
 }
 
