@@ -247,7 +247,7 @@ cdef int choose_code(run *launch, const obj *o, uint64_t threads) noexcept nogil
         return result
     launch.code = <gompy_code_fn> function.code[launch.form]
     launch.whole = function.whole >> launch.form & 1
-    launch.upwards = o.info.architecture >= 70 and not function_of(o, function.number).meets
+    launch.upwards = o.info.architecture >= 70 and not function_of(<obj *> o, function.number).meets
     launch.nwarps = <uint32_t> ((threads + 31) // 32)
     if function.alone == ALONE_UNKNOWN:
         function.alone = look_for_company(launch.module, function)
