@@ -197,6 +197,31 @@ def test_tasks_are_not_judged(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
+@pytest.mark.parametrize("name", ["race-teams", "race-stencil", "race-histogram"])
+def test_races_are_found_on_one_processor(tmp_path: Path, name: str) -> None:
+    """Where the region leaves the number of teams and threads to the device."""
+    run(tmp_path, "gompcc", "-g", "-fopenmp", CHECK, str(ROOT / "testsuite" / "check" / f"{name}.c"), "-o", "a")
+    one = str(min(os.sched_getaffinity(0)))
+    done = run(tmp_path, "taskset", "-c", one, str(BIN / "gompy"), "run", "--check", "./a", good=False)
+    assert done.returncode == 86
+    assert "by another thread of it, and nothing says which is first [race]" in done.stderr
+
+
+def test_the_program_s_own_number_of_threads_goes_first(tmp_path: Path) -> None:
+    text = (
+        "#include <stdio.h>\n#include <omp.h>\nint main (void)\n{\n  int teams = 0, threads = 0;\n"
+        "#pragma omp target teams map(from: teams, threads)\n#pragma omp parallel\n"
+        "  if (omp_get_team_num () == 0 && omp_get_thread_num () == 0)\n    {\n"
+        "      teams = omp_get_num_teams ();\n      threads = omp_get_num_threads ();\n    }\n"
+        '  printf ("%d %d\\n", teams, threads);\n  return 0;\n}\n'
+    )
+    run(tmp_path, "gompcc", "-g", "-fopenmp", CHECK, source(tmp_path, "a.c", text), "-o", "a")
+    one = str(min(os.sched_getaffinity(0)))
+    command = ["taskset", "-c", one, str(BIN / "gompy"), "run", "--check", "./a"]
+    assert run(tmp_path, *command).stdout == "2 1\n"
+    assert run(tmp_path, "env", "OMP_NUM_TEAMS=1", "OMP_NUM_THREADS=1", *command).stdout == "1 1\n"
+
+
 FAILED = """
 #include <stdio.h>
 int main (void)

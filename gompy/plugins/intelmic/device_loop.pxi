@@ -75,6 +75,7 @@ cdef void *slot_thread(void *arg) noexcept nogil:
         apart.since = now_ns()
     note_thread(number)
     short_slices()
+    usual_threads()
     save_variables(&variables)
     while True:
         seen = next_request(slot, seen, spin_ns, &apart)

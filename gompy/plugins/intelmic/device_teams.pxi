@@ -8,6 +8,9 @@
 # How many: num_teams (lower: upper) gives any number in between, the one nearest to K; without the clause it is
 # OMP_NUM_TEAMS, else K (as GCC's nvptx libgomp does it: config/nvptx/target.c).  Threads: the teams share the
 # processors.
+#
+# Where images tell of their accesses the device has two processors at least, as one team of one thread cannot race with
+# anybody, and the same region on a larger machine does.
 
 cdef extern from *:
     """
@@ -87,8 +90,16 @@ cdef void prepare_teams() noexcept nogil:
     global stock_teams, team_room, team_processors, team_threads
     stock_teams = <teams_function>dlsym(RTLD_NEXT, b"GOMP_teams4")
     team_processors = omp_get_num_procs()
+    if control.exact and team_processors < 2:
+        team_processors = 2
     team_room = control.teams if control.teams else team_processors
     team_threads = team_processors if secure_getenv(b"OMP_NUM_THREADS") == NULL else omp_get_max_threads()
+
+
+cdef void usual_threads() noexcept nogil:
+    """Before the calling thread's first region: as many threads as processors, if the program doesn't say."""
+    if control.exact and secure_getenv(b"OMP_NUM_THREADS") == NULL and omp_get_max_threads() < team_processors:
+        omp_set_num_threads(team_processors)
 
 
 cdef int choose_teams() noexcept nogil:

@@ -134,6 +134,7 @@ cdef void *worker_thread(void *arg) noexcept nogil:
     cdef uint32_t position = 0
     cdef control_variables variables
     mic_thread_slot = number
+    usual_threads()
     save_variables(&variables)
     while True:
         await_call()
