@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from driver_tools import Tools, has_all, make_wrappers
+from intelmic_driver import gone
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 
@@ -52,19 +51,6 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     made.ok("gompcc", "-O1", "-fopenmp", PROGRAMS / "closes_all.c", "-o", "closes_all")
     made.ok("gompcc", "-O1", "-g", "-fopenmp", made.write("sum.c", SUM), "-o", "sum")
     return made
-
-
-def gone(pid: int) -> bool:
-    """Whether a process ends within some seconds."""
-    for _ in range(400):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        if b"\nState:\tZ" in Path(f"/proc/{pid}/status").read_bytes():
-            return True
-        time.sleep(0.025)
-    return False
 
 
 @pytest.mark.parametrize("how", ["program", "region"])
