@@ -193,7 +193,7 @@ def devices_of(pid: int) -> list[int]:
     return found
 
 
-def gone(pid: int, within: float = 5) -> bool:
+def gone(pid: int, within: float = 60) -> bool:
     """Whether a process ends (a zombie has) within so many seconds."""
     end = time.monotonic() + within
     while time.monotonic() < end:

@@ -114,7 +114,7 @@ def test_a_launch_has_the_parameters_of_its_time(cuda: Driver, maker: Maker) -> 
     maker.run(executable, stream)
     assert cells(cuda, memory, 2) == [5, 0]
     gate = threading.Event()
-    held = HOST_FUNCTION(lambda _: gate.wait(20) and None)
+    held = HOST_FUNCTION(lambda _: gate.wait(60) and None)
     cuda.ok("cuLaunchHostFunc", stream, held, None)
     cuda.ok("cuGraphLaunch", executable, stream)  # + 5, later
     cuda.ok("cuGraphExecKernelNodeSetParams", executable, node, byref(maker.launch(memory + 4, memory, 10, 0)))
@@ -145,7 +145,7 @@ def test_order_on_streams(cuda: Driver, maker: Maker) -> None:
     maker.add(other, maker.launch(memory, memory, 10, 1), [to])
     then = maker.ready(other)
     gate = threading.Event()
-    held = HOST_FUNCTION(lambda _: gate.wait(20) and None)
+    held = HOST_FUNCTION(lambda _: gate.wait(60) and None)
     for _ in range(3):
         gate.clear()
         cuda.ok("cuLaunchHostFunc", one, held, None)

@@ -191,7 +191,7 @@ class Held:
     def __init__(self, cuda: Driver) -> None:
         self.gate = threading.Event()
         self.stream = cuda.handle("cuStreamCreate", 1)
-        self.function = HOST_FUNCTION(lambda _: (self.gate.wait(20), None)[1])
+        self.function = HOST_FUNCTION(lambda _: (self.gate.wait(60), None)[1])
         cuda.ok("cuLaunchHostFunc", self.stream, self.function, None)
 
 
@@ -275,7 +275,7 @@ def test_threads_that_destroy_what_others_use(cuda: Driver) -> None:
     finally:
         stop.set()
         for thread in users:
-            thread.join(30)
+            thread.join(60)
     assert not any(thread.is_alive() for thread in users)
     assert answers <= {SUCCESS, INVALID_VALUE, INVALID_HANDLE}
     cuda.ok("cuCtxSynchronize")

@@ -234,12 +234,12 @@ def test_interrupted_it_cleans_up_and_dies_of_the_signal(objects: dict[str, Path
     )
     words = [str(OURS), listing(tmp_path, objects["a-plain"])]
     process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 50
     while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     child = int((tmp_path / "pid").read_text())
     process.send_signal(number)
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=60)
     assert process.returncode == -number and output == b"" and b"Traceback" not in errors
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)

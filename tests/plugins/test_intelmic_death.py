@@ -273,7 +273,7 @@ else:
     os.kill(device, signal.SIGKILL)
 p.run(0, {region}, p.words(0, zero), None)
 """,
-            timeout=20,
+            timeout=60,
         )
         assert done.stderr == "services: device 0 (intelmic): its process was killed by signal 9 (Killed)\n"
         assert done.returncode == 1
@@ -292,7 +292,7 @@ print(*intelmic_driver.devices_of(os.getpid()), flush=True)
 finish()
 ctypes.CDLL(None).exit(4)
 """,
-        timeout=20,
+        timeout=60,
     )
     assert (done.stderr, done.returncode) == ("", 4)
     assert gone(int(done.stdout))
@@ -458,7 +458,7 @@ while True:
                 time.sleep(0.3)
                 program.terminate()  # a device that had just been replaced was killed: the program goes on
             seen.update(devices_of(program.pid))
-            program.communicate(timeout=20)
+            program.communicate(timeout=60)
         for device in seen:
             assert gone(device), f"kill {number}: device {device} lives on"
         assert devices_of(program.pid) == []

@@ -381,12 +381,12 @@ def test_killed_while_teams_run(program: Path) -> None:
     with subprocess.Popen([program, "stay", "3"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "staying\n"
         devices: list[int] = []
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while not devices and time.monotonic() < end:
             devices = devices_of(process.pid)
         time.sleep(0.1)
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
     assert len(devices) == 1 and gone(devices[0])
 
 

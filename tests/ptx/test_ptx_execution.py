@@ -721,7 +721,7 @@ def test_launch_in_a_child_after_fork(device: Device) -> None:
     if child == 0:
         status = 1
         try:
-            signal.alarm(20)  # a launch that waits for the parent's threads would not end
+            signal.alarm(60)  # a launch that waits for the parent's threads would not end
             for function in (childs, kernel, childs):
                 function.launch((8, 1, 1), (32, 1, 1), [out], threads=3)
             status = 0 if len(os.listdir("/proc/self/task")) == 3 else 2

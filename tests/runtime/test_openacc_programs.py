@@ -285,7 +285,7 @@ int main (void)
 }
 """
     # The allocator fills what is freed, here so that the queue would seem to have done fewer jobs than were waited for.
-    done = run(build(tmp_path, source, "-O1"), MALLOC_PERTURB_="255", timeout=20)
+    done = run(build(tmp_path, source, "-O1"), MALLOC_PERTURB_="255", timeout=60)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
@@ -773,7 +773,7 @@ int main (void)
   return 0;
 }
 """
-    done = run(build(tmp_path, source, "-O1", "-g"), timeout=20)
+    done = run(build(tmp_path, source, "-O1", "-g"), timeout=60)
     assert done.returncode == 1 and "main._omp_fn.0 (prog.c:7): signal 11" in done.stderr
 
 
