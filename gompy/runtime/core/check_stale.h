@@ -491,6 +491,8 @@ gompy_go_unwatched (void)
     gompy_forget_gone ();
 }
 
+_Static_assert (GOMPY_HELD_MARGIN >= GOMPY_PART + GOMPY_PAGE, "a part that is looked at may have bytes of held pages");
+
 /* A construct begins, or ends.  What was not watched until now may have changed.  HOLD: it may leave the pages
    alone.  */
 static void

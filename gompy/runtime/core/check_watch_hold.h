@@ -12,6 +12,7 @@
 
 #define GOMPY_HELD_LEAST (16 * GOMPY_PAGE)
 #define GOMPY_HELD_FROM_STACK (16ul << 20)
+#define GOMPY_HELD_MARGIN (17 * GOMPY_PAGE) /* beside pages that are open: a part that they belong to is read */
 
 /* Of a range that was watched, the pages that are closed; and with those beside them that were, too, until now.  */
 struct gompy_held
@@ -94,6 +95,13 @@ gompy_longest_closed (const struct gompy_watched *w)
       begin = page + GOMPY_PAGE;
     else if (page + GOMPY_PAGE - begin > longest.end - longest.begin)
       longest = (struct gompy_held){ begin, page + GOMPY_PAGE, begin, page + GOMPY_PAGE };
+  if (longest.end - longest.begin <= 2 * GOMPY_HELD_MARGIN)
+    longest.end = longest.begin;
+  else
+    {
+      longest.known_begin = longest.begin += GOMPY_HELD_MARGIN;
+      longest.known_end = longest.end -= GOMPY_HELD_MARGIN;
+    }
   return longest;
 }
 
