@@ -1,5 +1,5 @@
 # Advice on managed memory, which the emulated device needs none of: it is kept, so that a program can ask for it
-# (cuMemRangeGetAttribute).  A list of ranges.  Those of one kind do not overlap, and two that say the same do not touch:
+# (cuMemRangeGetAttribute).  A list of ranges.  Those of one kind do not overlap; two that say the same do not touch:
 # it is no longer than what can be told apart, however often a program advises.  Guarded by memory_lock.
 
 cdef enum:

@@ -72,8 +72,9 @@ cdef uint64_t alloc_in(gpu *g, area *a, uint64_t length, uint64_t align, uint32_
 
 
 cdef int free_block_at(uint64_t address, uint32_t use, uint32_t other_use) noexcept nogil:
-    """Free the block that starts at an address and has one of two uses; else CUDA_ERROR_INVALID_VALUE.  Variables go with
-    their module only, managed ones, too."""
+    """Free the block that starts at an address and has one of two uses; else CUDA_ERROR_INVALID_VALUE.
+
+    Variables go with their module only, managed ones, too."""
     cdef area *a = NULL
     cdef block *n
     cdef int answer = CUDA_ERROR_INVALID_VALUE

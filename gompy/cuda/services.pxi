@@ -4,7 +4,8 @@
 cdef uint64_t variable_alloc(void *user, size_t size, size_t align, const char *name, unsigned managed) noexcept nogil:
     """Memory for a module's variable; one of .attribute(.managed) is managed memory that has a name."""
     cdef gpu *g = <gpu *>user
-    return alloc_in(g, &g.memory, size if size else 1, align if align > 256 else 256, MANAGED if managed else VARIABLE, NULL, name, 0)
+    return alloc_in(g, &g.memory, size if size else 1, align if align > 256 else 256,
+                    MANAGED if managed else VARIABLE, NULL, name, 0)
 
 
 cdef void variable_free(void *user, uint64_t address) noexcept nogil:

@@ -1,14 +1,6 @@
 # Where warps wait for each other: bar.sync and bar.arrive.
 
 
-cdef void set_mixed(runner *r, bint mixed) noexcept nogil:
-    """Whether the block's warps may not have come from one barrier (conflicts.py)."""
-    cdef uint32_t i
-    r.mixed = mixed
-    for i in range(r.nwarps):
-        r.warps[i].race_mask = r.launch.race_mask | (<uint64_t> 1 << RACE_MIXED if mixed else 0)
-
-
 cdef bint are_mixed(runner *r, uint32_t waiting) noexcept nogil:
     """Whether these warps, which go on behind a barrier, are not all, or not of one place."""
     cdef uint32_t i

@@ -197,3 +197,29 @@ cdef void forget_races() noexcept nogil:
     if all_races != NULL:
         gompy_race_forget_sites(all_races)
     pthread_mutex_unlock(&race_lock)
+
+
+cdef void set_mixed(runner *r, bint mixed) noexcept nogil:
+    """Whether the block's warps may not have come from one barrier (conflicts.py)."""
+    cdef uint32_t i
+    r.mixed = mixed
+    for i in range(r.nwarps):
+        r.warps[i].race_mask = r.launch.race_mask | (<uint64_t> 1 << RACE_MIXED if mixed else 0)
+
+
+cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
+    """A launch fails for lack of memory of the host: its blocks have run in part, so the context is lost with it."""
+    if gompy_claim(&launch.failed) and launch.failure != NULL:
+        launch.failure.code = PTX_ERROR_LAUNCH_FAILED
+        snprintf(launch.failure.message, sizeof(launch.failure.message), "%s", what)
+
+
+cdef bint begin_raced_block(runner *r, uint64_t block, uint64_t shared) noexcept nogil:
+    """What is known of accesses when a block begins.  False: no memory."""
+    if r.mixed:
+        set_mixed(r, False)
+    r.parted = False
+    if gompy_race_block(r.launch.races, block, r.nwarps, shared):
+        no_launch_memory(r.launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")
+        return False
+    return True

@@ -85,9 +85,9 @@ cdef void order_warps(runner *r, run *launch) noexcept nogil:
     """Of a call for a whole block: which warp comes after which.
 
     As run_block has it for calls for one; upwards where no barrier is, as blocks go: memory that they go through is
-    fetched ahead then, which processors hardly do across a step back.
+    fetched ahead then, which processors hardly do across a step back.  Races are told in one order, however warps run.
     """
-    cdef uint32_t i, turn, begin = 0 if launch.upwards else 1
+    cdef uint32_t i, turn, begin = 0 if launch.upwards and launch.races == NULL else 1
     cdef gompy_warp *before = NULL
     for turn in range(begin, r.nwarps + begin):
         i = (turn * launch.warp_step + launch.first_warp if launch.warp_step else turn) % r.nwarps
@@ -135,13 +135,6 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
     r.prepared = True
 
 
-cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
-    """A launch fails for lack of memory of the host: its blocks have run in part, so the context is lost with it."""
-    if gompy_claim(&launch.failed) and launch.failure != NULL:
-        launch.failure.code = PTX_ERROR_LAUNCH_FAILED
-        snprintf(launch.failure.message, sizeof(launch.failure.message), "%s", what)
-
-
 cdef void leave_block(runner *r, gompy_warp *w) noexcept nogil:
     """A warp is done: its place is free, and barriers of the whole block may be complete without it."""
     cdef uint32_t number = 0
@@ -167,17 +160,6 @@ cdef extern from *:
                                               15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 };
     """
     const uint8_t PLACES "gompy_places"[32]
-
-
-cdef bint begin_raced_block(runner *r, uint64_t block, uint64_t shared) noexcept nogil:
-    """What is known of accesses when a block begins.  False: no memory."""
-    if r.mixed:
-        set_mixed(r, False)
-    r.parted = False
-    if gompy_race_block(r.launch.races, block, r.nwarps, shared):
-        no_launch_memory(r.launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")
-        return False
-    return True
 
 
 cdef enum:

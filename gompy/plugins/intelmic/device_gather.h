@@ -362,8 +362,8 @@ mic_enter_span (const struct mic_gather *g, uint64_t offset, uint64_t end)
 }
 
 /* Fetch what indices behind those of a gather are of, as many as it has.  A loop over rows comes to them soon, and what
-   is called between two of its loops keeps the processor from going ahead by itself.  Those of the next row are too near
-   to be there in time.  Only indices in a good kilobyte are looked at; whatever they are, to fetch does no harm.  */
+   is called between two of its loops keeps the processor from going ahead by itself.  Those of the next row are too
+   near to be there in time.  Only indices in a good kilobyte are looked at; to fetch does no harm.  */
 static inline void
 mic_fetch_behind (const struct mic_gather *g, const struct gompy_indices *x)
 {

@@ -11,7 +11,8 @@
 #include <emmintrin.h>
 
 #define MIC_KEPT_LEAST 4u /* accesses that are worth it */
-#define MIC_KEPT_SOME 1ull /* of a column's word, where a cell's has its bytes: only those of its accesses that bits say */
+/* Of a column's word, where a cell's has its bytes: only those of its accesses that bits say.  */
+#define MIC_KEPT_SOME 1ull
 
 /* Of each kilobyte those bits of its columns: one for each access.  */
 struct mic_kept_some

@@ -45,8 +45,6 @@ cdef extern from "core/check_stale.h" nogil:
     gompy_access_state gompy_access
     void gompy_end_watch()
 
-cdef TargetMem *images_seen
-
 
 cdef void take_bytes(const void *memory, size_t size, void *to) noexcept nogil:
     memcpy(to, memory, size)

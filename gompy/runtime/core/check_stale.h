@@ -508,7 +508,7 @@ gompy_stale_construct (int begins, int hold)
     gompy_hold_watch ();
   else
     gompy_end_watch ();
-  gompy_handlers_seen = seen;  /* from the begin to the end only the runtime is at work, unless it tells of the program */
+  gompy_handlers_seen = seen;  /* from begin to end only the runtime is at work, unless it tells of the program */
 }
 
 /* The program goes on: watch what it must not read.  */

@@ -89,6 +89,9 @@ cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     gompy_stale_removed(dev.number, key.host_start, key.host_end - key.host_start)
 
 
+cdef TargetMem *images_seen  # whose variables are tracked
+
+
 cdef void check_unloaded(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     """Forget a variable of an image that has gone.  The device is locked."""
     global images_seen
