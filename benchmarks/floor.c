@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "order.h"
 #include "timing.h"
 
 enum
@@ -32,24 +33,6 @@ static uint32_t *order, *table;
 static double *times;
 static uint32_t used;
 static int apart, ordered;
-
-static uint32_t
-rnd (uint32_t n)
-{
-  static uint64_t seed = 88172645463325252ull;
-  seed ^= seed << 13;
-  seed ^= seed >> 7;
-  seed ^= seed << 17;
-  return (uint32_t) ((seed >> 11) % n);
-}
-
-static double
-spent (void)
-{
-  struct timespec t;
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &t);
-  return t.tv_sec + 1e-9 * t.tv_nsec;
-}
 
 static void *
 huge_pages (size_t size)
@@ -98,22 +81,11 @@ leave (char *object)
 }
 
 static void
-shuffle (uint32_t n)
-{
-  for (uint32_t i = n; i > 1; i--)
-    {
-      uint32_t j = rnd (i), k = order[i - 1];
-      order[i - 1] = order[j];
-      order[j] = k;
-    }
-}
-
-static void
 each (const char *name, int leaving, uint32_t n, const char *end)
 {
   size_t batches = 0;
   double all;
-  shuffle (n);
+  shuffle (order, n);
   all = spent ();
   for (uint32_t i = 0; i < n; batches++)
     {

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "order.h"
 #include "timing.h"
 
 enum
@@ -39,25 +40,6 @@ static struct members
   double *m48, *m49, *m50, *m51, *m52, *m53, *m54, *m55;
   double *m56, *m57, *m58, *m59, *m60, *m61, *m62, *m63;
 } s;
-
-static uint32_t
-rnd (uint32_t n)
-{
-  static uint64_t seed = 88172645463325252ull;
-  seed ^= seed << 13;
-  seed ^= seed >> 7;
-  seed ^= seed << 17;
-  return (uint32_t) ((seed >> 11) % n);
-}
-
-/* Processor time of this program, seconds.  */
-static double
-spent (void)
-{
-  struct timespec t;
-  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &t);
-  return t.tv_sec + 1e-9 * t.tv_nsec;
-}
 
 /* Kilobytes that /proc/PID/status has of some kind.  */
 static double
@@ -119,17 +101,6 @@ launch (char *p)
   p[0]++;
 }
 
-static void
-shuffle (uint32_t n)
-{
-  for (uint32_t i = n; i > 1; i--)
-    {
-      uint32_t j = rnd (i), k = order[i - 1];
-      order[i - 1] = order[j];
-      order[j] = k;
-    }
-}
-
 /* Print the median and the lowest tenth of some times.  */
 static void
 tell (const char *name, size_t n)
@@ -167,16 +138,16 @@ ranges (uint32_t n)
   putchar ('{');
   fflush (stdout);
   bytes = memory_used ();
-  shuffle (n);
+  shuffle (order, n);
   begin = spent ();
   each ("enter", enter, n, MOST_BATCHES);
   entered = spent () - begin;
   bytes = memory_used () - bytes;
-  shuffle (n);
+  shuffle (order, n);
   each ("look-up", look_up, n, SOME_BATCHES);
-  shuffle (n);
+  shuffle (order, n);
   each ("launch", launch, n, SOME_BATCHES);
-  shuffle (n);
+  shuffle (order, n);
   begin = spent ();
   each ("exit", leave, n, MOST_BATCHES);
   printf ("\"bytes\": %.1f, \"enter-all\": %.3f, \"exit-all\": %.3f}\n", bytes / n, entered, spent () - begin);

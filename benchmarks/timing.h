@@ -11,6 +11,15 @@ now (void)
   return 1e9 * t.tv_sec + t.tv_nsec;
 }
 
+/* Processor time of this program, seconds.  */
+__attribute__ ((unused)) static double
+spent (void)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
 /* For qsort.  */
 __attribute__ ((unused)) static int
 by_size (const void *a, const void *b)
