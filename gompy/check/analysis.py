@@ -15,9 +15,9 @@ from gompy.check.copied import copied_finding, refused_copy
 from gompy.check.failed import failed_finding
 from gompy.check.findings import ADVICE, Finding, Note
 from gompy.check.log import Event, Frame, Log
-from gompy.check.mapped import Mapping, amount
+from gompy.check.mapped import Mapping, amount, made_here
 from gompy.check.mends import is_openacc, mend
-from gompy.check.names import HEAD, Names, Place
+from gompy.check.names import HEAD, WORD, Names, Place
 from gompy.check.readable import demangled, gpu_name
 from gompy.check.refused import in_words, refused
 from gompy.check.streams import stream_finding, stream_race
@@ -115,6 +115,7 @@ class Analysis:
     def __init__(self, log: Log) -> None:
         self.log = log
         self.names = Names(log)
+        self.state = State(self.names, self._touching, self._on_device_range)
         self.found: dict[tuple[str, str, str, int], Finding] = {}
         self.live: dict[tuple[int, int], Mapping] = {}
         self.gone: list[tuple[int, Mapping]] = []
@@ -239,8 +240,8 @@ class Analysis:
             size=event.size,
         )
         gone = self._was_mapped(event.device, event.start)
-        target = self._pointed_to(event)
-        if target is not None:
+        target = self._pointed_to(event, event.start) if event.size == WORD else None
+        if target is not None and target.item.endswith("]"):
             finding.message += f"; the {amount(target.size)} that it points to are"
             finding.notes += self._history(target)
             finding.mend = f"name the section, {target.item}: {name} alone is the pointer"
@@ -253,11 +254,10 @@ class Analysis:
             finding.mend = f"remove {name or 'it'} from this {what}, or add the enter data that is missing"
         self.add(finding)
 
-    def _pointed_to(self, event: Event) -> Mapping | None:
-        """What a pointer points to that a construct names in its place, if that is mapped as a section of it."""
-        value = self.names.pointed_to(event.start, event.size, event.frame)
-        mapping = self._touching(event.device, value, 1) if value is not None else None
-        return mapping if mapping is not None and mapping.item.endswith("]") else None
+    def _pointed_to(self, event: Event, start: int) -> Mapping | None:
+        """What the program's pointer at an address points to, if that is mapped."""
+        behind = self.names.word(start, event.frame) if self.names.is_pointer(start, event.frame) else None
+        return self._touching(event.device, behind, 1) if behind else None
 
     def _left(self, event: Event) -> None:
         mapping = self.live.get((event.device, event.start))
@@ -393,7 +393,7 @@ class Analysis:
                 address,
                 mend=mend("unnamed", mapping.item or name or "it", place.file, self.acc),
             )
-            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+            finding.notes.append(made_here(mapping))
         elif on_host:
             finding = Finding(
                 "unmapped",
@@ -441,7 +441,7 @@ class Analysis:
             mend=f"map a larger section of {name or 'it'}, or check the index",
         )
         if mapping is not None:
-            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+            finding.notes.append(made_here(mapping))
         finding.notes.append(Note(directive, f"region {region} begins here"))
         self.add(finding)
 
@@ -479,7 +479,7 @@ class Analysis:
         if gone is not None:
             finding.notes += self._history(gone)
         elif mapping is not None:
-            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+            finding.notes.append(made_here(mapping))
         if launch is not None:
             finding.notes.append(Note(self.place(launch), f"the last region on device {event.device}"))
         self.add(finding)
@@ -578,7 +578,7 @@ class Analysis:
             mend=mend("stale-device", mapping.item if mapping is not None else "", place.file, self.acc),
         )
         if mapping is not None and mapping.what:
-            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+            finding.notes.append(made_here(mapping))
         finding.notes.append(
             Note(self.place(launch) if launch is not None else Place(), f"region {region} begins here")
         )
@@ -605,7 +605,7 @@ class Analysis:
             else "write it first",
         )
         if mapping is not None:
-            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+            finding.notes.append(made_here(mapping))
         finding.notes.append(Note(directive, f"region {region} begins here"))
         self.add(finding)
 
@@ -641,8 +641,7 @@ class Analysis:
         if (absent := PRESENT.search(text)) is not None:
             self._not_present(event, int(absent[1], 16), int(absent[2]))
             return
-        state = State(self.names, self._touching, self._on_device_range)
-        if (finding := routine_finding(text, event, self.place(event), state)) is not None:
+        if (finding := routine_finding(text, event, self.place(event), self.state)) is not None:
             gone = self._was_mapped(event.device, finding.start) if finding.kind == "not-present" else None
             finding.notes += self._history(gone) if gone is not None else []
             self.add(finding)
@@ -650,11 +649,11 @@ class Analysis:
         beyond = refused(text)
         if beyond is None:
             copy = refused_copy(text, event)
-            finding = copied_finding(copy, self.place(event), self.blocks, state) if copy is not None else None
+            finding = copied_finding(copy, self.place(event), self.blocks, self.state) if copy is not None else None
             if finding is not None and finding.variable:
                 self.add(finding)
                 return
-            self.add(failed_finding(text, event, self.place(event), state))
+            self.add(failed_finding(text, event, self.place(event), self.state))
             return
         start, size = beyond.start, beyond.size
         mapping = self._touching(event.device, start, size) if not beyond.old_size else None
@@ -681,7 +680,7 @@ class Analysis:
             mend=mended.format(name or "it"),
         )
         if mapping is not None:
-            finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+            finding.notes.append(made_here(mapping))
         self.add(finding)
 
     def _not_present(self, event: Event, start: int, size: int) -> None:
@@ -699,8 +698,7 @@ class Analysis:
         gone = self._was_mapped(event.device, start)
         finding.notes += self._history(gone) if gone is not None else self._nearest(event.device, start)
         finding.mend = mend("not-present", name or "it", finding.place.file, self.acc)
-        behind = self.names.word(start, event.frame) if self.names.is_pointer(start, event.frame) else None
-        mapping = self._touching(event.device, behind, 1) if behind else None
+        mapping = self._pointed_to(event, start)
         if mapping is not None and mapping.item:
             finding.notes = [Note(mapping.place, f"what it points to, {mapping.item}, mapped here ({mapping.what})")]
             finding.mend = f"name {mapping.item} in that clause"
@@ -718,8 +716,7 @@ class Analysis:
             self.blocks.freed(event, self.place(event))
 
     def _copied(self, event: Event) -> None:
-        state = State(self.names, self._touching, self._on_device_range)
-        finding = copied_finding(event, self.place(event), self.blocks, state)
+        finding = copied_finding(event, self.place(event), self.blocks, self.state)
         if finding is not None:
             self.add(finding)
 
@@ -793,7 +790,7 @@ class Analysis:
         return [Note(best.place, f"nearest mapping: {best}, mapped here ({best.what})")]
 
     def _history(self, gone: Mapping) -> list[Note]:
-        notes = [Note(gone.place, f"{gone}, mapped here ({gone.what})")]
+        notes = [made_here(gone)]
         if gone.gone is not None:
             notes.append(Note(gone.gone, f"removed here ({gone.gone_by})"))
         return notes

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from gompy.check.findings import Finding, Note
+from gompy.check.findings import Finding
 from gompy.check.log import Event
-from gompy.check.mapped import Mapping, amount
+from gompy.check.mapped import Mapping, amount, made_here
 from gompy.check.names import Names, Place
 
 ROUTINES: Final = ("acc_map_data", "omp_target_associate_ptr")
@@ -75,5 +75,5 @@ def routine_finding(text: str, event: Event, place: Place, state: State) -> Find
     finding = Finding(kind, place, words.format(name or "memory"), device, "", name, start, size)
     finding.mend = mended.format(name or "it")
     if mapping is not None:
-        finding.notes.append(Note(mapping.place, f"{mapping}, mapped here ({mapping.what})"))
+        finding.notes.append(made_here(mapping))
     return finding

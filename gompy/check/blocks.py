@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gompy.check.findings import Finding, Note
 from gompy.check.log import Event, Frame
-from gompy.check.mapped import Mapping, amount
+from gompy.check.mapped import Mapping, made_here
 from gompy.check.mends import mend
 from gompy.check.names import Names, Place
 
@@ -74,8 +74,7 @@ class Blocks:
         text = f"{event.what} is to free {subject} on device {event.device}, {why}"
         finding = Finding("not-present", place, text, event.device, "", name, mend=what)
         if about is not None:
-            made = "mapped" if about is mapped else "allocated"
-            finding.notes.append(Note(about.place, f"{subject}, {amount(about.size)}, {made} here ({about.what})"))
+            finding.notes.append(made_here(about, subject))
         if gone is not None:
             finding.notes.append(Note(gone.gone or Place(), f"freed here ({gone.gone_by})"))
         return finding
@@ -93,7 +92,7 @@ class Blocks:
             size=block.size,
             mend=f"free {block.name or 'it'} after the region",
         )
-        finding.notes.append(Note(block.place, f"{name}, {amount(block.size)}, allocated here ({block.what})"))
+        finding.notes.append(made_here(block, name))
         finding.notes.append(Note(block.gone or Place(), f"freed here ({block.gone_by})"))
         return finding
 
@@ -112,10 +111,8 @@ class Blocks:
             start=event.start,
             size=block.size,
         )
-        made = "mapped" if block.start else "allocated"
-        what = f"{name or 'memory'}, {amount(block.size)}, {made} here ({block.what})"
-        finding.notes.append(Note(block.place, what))
-        finding.mend = mend(made, name or "it", finding.place.file, acc)
+        finding.notes.append(made_here(block, name))
+        finding.mend = mend("mapped" if block.start else "allocated", name or "it", finding.place.file, acc)
         if freed and not block.start:
             routine = "acc_free" if block.what.startswith("acc_") else "omp_target_free"
             finding.mend = f"free {name or 'it'} by {routine}"

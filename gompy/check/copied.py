@@ -10,7 +10,7 @@ from gompy.check.blocks import Blocks
 from gompy.check.failed import COPYING
 from gompy.check.findings import Finding, Note
 from gompy.check.log import Event
-from gompy.check.mapped import Mapping, amount
+from gompy.check.mapped import Mapping, amount, made_here
 from gompy.check.names import Place
 
 
@@ -25,21 +25,17 @@ def copied_finding(event: Event, place: Place, blocks: Blocks, state: State) -> 
         finding = _about(gone, "unmapped-since", place, words + "which has been freed", event, gone.name)
         finding.notes.append(Note(gone.gone or Place(), f"freed here ({gone.gone_by})"))
         finding.mend = f"free {gone.name or 'it'} after the copy"
-    elif block is not None:
-        there = block.address + block.size - event.address
+    elif (around := block or mapped) is not None:
+        there = around.address + around.size - event.address
         if event.size <= there:
             return None
-        name = blocks.pointer_to(block, event.frame)
-        finding = _about(block, "past-block", place, words + f"of which {amount(there)} are allocated", event, name)
-        finding.mend = f"copy no more of {name or 'it'} than was allocated, or allocate more"
-    elif mapped is not None:
-        there = mapped.address + mapped.size - event.address
-        if event.size <= there:
-            return None
-        finding = _about(
-            mapped, "past-section", place, words + f"of which {amount(there)} are mapped", event, mapped.name
-        )
-        finding.mend = f"copy no more of {mapped.name or 'it'} than is mapped, or map more"
+        if around is block:
+            name, kind = blocks.pointer_to(block, event.frame), "past-block"
+            made, mended = "are allocated", "was allocated, or allocate more"
+        else:
+            name, kind, made, mended = around.name, "past-section", "are mapped", "is mapped, or map more"
+        finding = _about(around, kind, place, words + f"of which {amount(there)} {made}", event, name)
+        finding.mend = f"copy no more of {name or 'it'} than {mended}"
     elif event.flags & Copied.REFUSED:
         name = state.names.at(event.address, 1, event.frame)
         why = "which is the host's" if name else "which has no such memory"
@@ -68,6 +64,5 @@ def refused_copy(text: str, event: Event) -> Event | None:
 def _about(block: Mapping, kind: str, place: Place, words: str, event: Event, name: str) -> Finding:
     """A finding about a block, or a mapping, with where that was made."""
     finding = Finding(kind, place, words.format(name or "memory"), event.device, "", name, block.start, block.size)
-    made = "mapped" if block.start else "allocated"
-    finding.notes.append(Note(block.place, f"{name or 'memory'}, {amount(block.size)}, {made} here ({block.what})"))
+    finding.notes.append(made_here(block, name))
     return finding

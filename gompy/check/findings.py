@@ -15,9 +15,9 @@ ELEMENT: Final = re.compile(r"\[\d+\]\.")
 
 KINDS: Final = {
     "unmapped": "a region uses what is not mapped to its device",
-    "unmapped-since": "a region uses what was mapped, and is no longer",
+    "unmapped-since": "a region uses, or a routine copies, what was mapped or allocated, and is no longer",
     "past-section": "a region goes beyond what is mapped of an object",
-    "past-block": "a construct maps, and copies, more than malloc has given the program there",
+    "past-block": "a construct maps, and copies, more than malloc has given there, or a routine more than a block has",
     "unset": "a region reads memory of the device that nothing has written",
     "unset-host": "the host reads what was copied from memory of the device that nothing had written",
     "stale-device": "a region reads what the host has changed since it was copied there",
@@ -27,7 +27,7 @@ KINDS: Final = {
     "not-present": "exit data, update or a present clause of what is not mapped, or a routine frees what is no block",
     "extension": "a construct maps more of an object than is mapped already",
     "mapping": "a construct cannot be mapped",
-    "fault": "a region ends by a fault, or the host uses an address of a device's memory",
+    "fault": "a region ends by a fault, or the host uses, or frees, an address of a device's memory",
     "redundant": "copies that change nothing",
 }
 

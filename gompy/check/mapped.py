@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gompy.check.findings import Note
 from gompy.check.log import Frame
 from gompy.check.names import Place
 
@@ -25,6 +26,12 @@ class Mapping:
 
     def __str__(self) -> str:
         return f"{self.name or 'memory'}, {amount(self.size)}"
+
+
+def made_here(mapping: Mapping, name: str = "") -> Note:
+    """Where it was mapped; where a block of the program's own was allocated, which has no address of the host."""
+    what = f"{name or mapping.name or 'memory'}, {amount(mapping.size)}"
+    return Note(mapping.place, f"{what}, {'mapped' if mapping.start else 'allocated'} here ({mapping.what})")
 
 
 def amount(size: int) -> str:

@@ -185,11 +185,6 @@ class Names:
         """Whether a pointer of the program's is at an address."""
         return any(v.address == start and v.points and v.value is None for v in self.variables(frame))
 
-    def pointed_to(self, start: int, size: int, frame: Frame | None) -> int | None:
-        """The value of the program's pointer that is this very object; None: it is no pointer, or not known."""
-        pointers = (v for v in self.variables(frame) if v.address == start and v.points and size == WORD)
-        return next((self.begin(pointer, frame) for pointer in pointers), None)
-
     def attached(self, pointer: Event, item: Event) -> str:
         """A pointer is attached to the item before it: its name in an array of structures, ``q[3].w``; else empty."""
         for variable in self.variables(pointer.frame):
