@@ -143,12 +143,16 @@ gompy_open_all (void)
 static void
 gompy_end_watch (void)
 {
-  gompy_handlers_seen = 0;
+  unsigned long before;
+  int out;
   if (!gompy_watch_on && !gompy_held_count && !gompy_actions_ours)
     {
+      gompy_handlers_seen = 0;
       gompy_dispatch = 0;
       return;
     }
+  out = gompy_keep_handlers_out (&before);
+  gompy_handlers_seen = 0;
   gompy_open_all ();
   gompy_open_held ();
   gompy_watch_on = 0;
@@ -160,6 +164,8 @@ gompy_end_watch (void)
   gompy_actions_ours = 0;
   gompy_watch_count = 0;
   gompy_stepping_count = 0;
+  if (out)
+    gompy_let_handlers_in (&before);
 }
 
 /* The step that was interrupted has been made.  */

@@ -336,11 +336,14 @@ gompy_begin_watch (void)
 {
   struct gompy_kernel_action action
     = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000, gompy_watch_return, GOMPY_WATCH_MASK };
+  unsigned long before;
+  int out;
   if (gompy_watch_count == 0)
     {
       gompy_end_watch ();
       return;
     }
+  out = gompy_keep_handlers_out (&before);
   for (unsigned i = 0; i < 3 && !gompy_actions_ours; i++)
     if (gompy_watch_signals[i] != SIGTRAP || !gompy_trap_due)  /* it is ours still */
       gompy_set_action (i, &action, &gompy_old_actions[i]);
@@ -350,6 +353,8 @@ gompy_begin_watch (void)
   gompy_watch_on = 1;
   gompy_dispatch = 1;  /* before: a handler of a signal may make a system call at any time */
   gompy_close_watched ();
+  if (out)
+    gompy_let_handlers_in (&before);
 }
 
 #endif

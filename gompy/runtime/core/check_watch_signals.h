@@ -67,4 +67,22 @@ gompy_has_handlers (int which)
   return (gompy_handlers_seen & which) != 0;
 }
 
+/* The watch begins or ends: a handler that came in the middle would close again what has been opened, or have it
+   closed with nobody who knows.  Whether handlers are kept out until gompy_let_handlers_in.  */
+static int
+gompy_keep_handlers_out (unsigned long *before)
+{
+  unsigned long all = GOMPY_WATCH_MASK;
+  if (gompy_watch_handles || (gompy_handlers_seen && !(gompy_handlers_seen & GOMPY_HANDLERS_ANY)))
+    return 0;
+  gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) &all, (long) before, 8, 0, 0);
+  return 1;
+}
+
+static void
+gompy_let_handlers_in (const unsigned long *before)
+{
+  gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) before, 0, 8, 0, 0);
+}
+
 #endif
