@@ -177,11 +177,13 @@ cdef void read_limits(void **args, uint64_t *teams, uint64_t *limit) noexcept no
 
 
 cdef inline void run_request(mic_device *d, int number) noexcept nogil:
-    """Have the device run what a slot holds, wait for its end, free the slot."""
+    """Have the device run what a slot holds, wait for its end, tell what it has read, free the slot."""
     cdef uint32_t request = post_request(&d.control.slots[number])
     if load64(&d.started_slots, ACQUIRE) >> number & 1 == 0:
         start_slot(d, number)
     await_region(d, number, request)
+    if d.marks != NULL:
+        tell_reads(d, number)
     give_slot(d, number)
 
 
@@ -199,8 +201,6 @@ cdef void launch_region(mic_device *d, void *function, void *variables, uint64_t
     slot.args[3] = limit
     slot.args[4] = sizes
     run_request(d, number)
-    if d.marks != NULL:
-        tell_reads(d)
 
 
 cdef void launch_kernel(mic_device *d, void *kernel, const uint64_t *words, size_t count) noexcept nogil:
@@ -213,5 +213,3 @@ cdef void launch_kernel(mic_device *d, void *kernel, const uint64_t *words, size
     for i in range(count):
         slot.args[1 + i] = words[i]
     run_request(d, number)
-    if d.marks != NULL:
-        tell_reads(d)

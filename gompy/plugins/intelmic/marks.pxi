@@ -102,17 +102,16 @@ cdef void tell_read(mic_device *d, mic_read *read) noexcept nogil:
                                      b"the host has changed since it was copied there"))
 
 
-cdef void tell_reads(mic_device *d) noexcept nogil:
-    """After a region: tell what doubtful memory it has read, and that pages could not be closed before it."""
-    cdef uint32_t seen = load32(&d.control.reads_seen, ACQUIRE)
-    cdef uint32_t told = load32(&d.reads_told, RELAXED)
+cdef void tell_reads(mic_device *d, int slot) noexcept nogil:
+    """After a region of a launch slot, -1: of the queue: tell what doubtful memory it has read, and that pages could
+    not be closed before it.  What regions of other threads have read is theirs to tell, before their mappings end."""
+    cdef uint32_t seen = load32(&d.control.reads_seen, ACQUIRE), i, bit
+    cdef mic_read *read
     if load32(&d.control.guards.error, RELAXED):
         tell_no_guards(d, <int>exchange32(&d.control.guards.error, 0, SEQ_CST))
-    if seen > <uint32_t>MIC_READS:
-        seen = <uint32_t>MIC_READS
-    while told < seen:
-        if load32(&d.control.reads[told].mark, ACQUIRE) == 0:
-            return
-        if cas32(&d.reads_told, &told, told + 1, False, SEQ_CST, RELAXED):
-            tell_read(d, &d.control.reads[told])
-            told += 1
+    for i in range(min(seen, <uint32_t>MIC_READS)):
+        read, bit = &d.control.reads[i], <uint32_t>1 << i
+        if load32(&read.mark, ACQUIRE) == 0 or 0 <= read.slot < MIC_SLOTS and read.slot != slot:
+            continue
+        if load32(&d.reads_told, RELAXED) & bit == 0 and or32(&d.reads_told, bit, SEQ_CST) & bit == 0:
+            tell_read(d, read)

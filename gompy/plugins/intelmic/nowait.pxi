@@ -53,7 +53,7 @@ cdef void await_ticket(mic_device *d, uint64_t ticket) noexcept nogil:
     store8(&d.taken[position % <uint32_t>MIC_CELLS], 0, RELEASE)
     add32(&d.unawaited, ~<uint32_t>0, SEQ_CST)
     if d.marks != NULL:
-        tell_reads(d)
+        tell_reads(d, -1)
 
 
 cdef public uint64_t gompy_start_region(int number, void *function, void *variables, void **args) noexcept nogil:

@@ -148,7 +148,7 @@ struct mic_outer
   struct mic_variable { uint64_t start, size; } variables[MIC_OUTER_VARIABLES];
 };
 
-#define MIC_READS 16
+#define MIC_READS 16 /* the host has bits for 32 */
 /* And what else a region may be found to do: two accesses that nothing orders, the earlier one first.  */
 #define MIC_RACE_WRITE_WRITE 4
 #define MIC_RACE_WRITE_READ 5
