@@ -76,19 +76,29 @@ cdef void block_words(block *n, char *text, size_t size) noexcept nogil:
                            b""), kind_of_block(n.use), <unsigned long long>n.length, <unsigned long long>n.start)
 
 
-cdef void tell_runtime(const char *text) noexcept nogil:
-    """Let libgompy note what the program has been told (gompy run --check)."""
-    cdef void (*note)(const char *) noexcept nogil
-    note = <void (*)(const char *) noexcept nogil>dlsym(RTLD_DEFAULT, b"gompy_check_text")
+cdef uint32_t (*number_in_log)() noexcept nogil  # libgompy's, where it logs (gompy run --check), or NULL
+
+
+cdef void find_log() noexcept nogil:
+    """The program's threads have numbers in that log."""
+    global number_in_log
+    number_in_log = <uint32_t (*)() noexcept nogil>dlsym(RTLD_DEFAULT, b"gompy_check_thread")
+
+
+cdef void tell_runtime(uint64_t asker, const char *text) noexcept nogil:
+    """Let libgompy note what the program has been told (gompy run --check), by the thread that asked for it; 0: by this
+    one."""
+    cdef void (*note)(uint32_t, const char *) noexcept nogil
+    note = <void (*)(uint32_t, const char *) noexcept nogil>dlsym(RTLD_DEFAULT, b"gompy_check_text")
     if note != NULL:
-        note(text)
+        note(<uint32_t>asker, text)
 
 
-cdef void tell_failure(const char *message) noexcept nogil:
+cdef void tell_failure(uint64_t asker, const char *message) noexcept nogil:
     """The same of what has ended a kernel (gompy/check/analysis.py has these words)."""
     cdef char text[2048]
     snprintf(text, sizeof(text), b"launch failed: %s", message)
-    tell_runtime(text)
+    tell_runtime(asker, text)
 
 
 cdef bint describe_gap(uint64_t address, char *text, size_t size) noexcept nogil:

@@ -30,7 +30,7 @@ cdef extern from *:
     static __thread struct { int depth; int in_callback; cuda_stack_entry stack[64]; void *own_stream;
     uint64_t own_serial;
                              void *own_context; void *launched_in; uint64_t launched_serial;
-                             uint64_t callers[2]; } cuda_thread;
+                             uint64_t callers[2]; uint32_t asker; } cuda_thread;
     """
     ctypedef struct stack_entry "cuda_stack_entry":
         void *of
@@ -45,6 +45,7 @@ cdef extern from *:
         void *launched_in          # where a thread without a current context launched last
         uint64_t launched_serial
         uint64_t *callers          # where it asks for operations (stream_order.pxi)
+        uint32_t asker             # its number in the log of gompy run --check, 0: none
     this_thread cuda_thread
 
 cdef extern from *:

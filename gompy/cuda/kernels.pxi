@@ -44,11 +44,11 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
         printed = 0
         fflush(stdout)
     if r == CUDA_ERROR_ASSERT:  # the threads' lines are there
-        tell_failure(failure.message)
+        tell_failure(config.asker, failure.message)
     elif r != CUDA_SUCCESS:
         if failure.message[0] and (checking or strncmp(failure.message, b"trap in", 7) != 0):
             say(b"error", failure.message)
-            tell_failure(failure.message)
+            tell_failure(config.asker, failure.message)
         elif failure.message[0] == 0:
             fprintf(stderr, b"libcuda (gompy): error: kernel %s: %s\n", f.name, cuda_error_text(r))
     return r

@@ -91,7 +91,7 @@ cdef void tell_leak(const leak *l) noexcept nogil:
         snprintf(text, sizeof(text), b"%llu bytes of %s in %llu blocks are never freed: allocated at %s",
                  <unsigned long long>l.bytes, kind, <unsigned long long>l.blocks, l.place)
     fprintf(stderr, b"libcuda (gompy): warning: %s\n", text)
-    tell_runtime(text)
+    tell_runtime(0, text)
 
 
 cdef void tell_leaks(const void *owner) noexcept nogil:

@@ -31,11 +31,11 @@ cdef extern from "words.h":
     void say "gompy_say"(const char *kind, const char *text) nogil
 
 
-cdef void warn_text(void *user, const char *text) noexcept nogil:
+cdef void warn_text(void *user, uint64_t asker, const char *text) noexcept nogil:
     """A kernel's mistake after which it goes on (GOMPY_CHECK)."""
     add64(&(<gpu *>user).warnings, 1, RELAXED)
     say(b"warning", text)
-    tell_runtime(text)
+    tell_runtime(asker, text)
 
 
 cdef uint32_t printed

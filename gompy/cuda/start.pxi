@@ -117,6 +117,8 @@ cdef int initialise_driver() noexcept nogil:
             if not reserve_all_handles():
                 init_answer = CUDA_ERROR_OUT_OF_MEMORY
             publish_status()
+            if checking:
+                find_log()
             pthread_atfork(NULL, NULL, forked_child)
         initialised = True
     pthread_mutex_unlock(&driver_lock)

@@ -27,6 +27,8 @@ cdef void join_known(uint64_t *to, const uint64_t *of) noexcept nogil:
 cdef void note_asker() noexcept nogil:
     """Where this thread asks for operations now.  Without work_lock: finding it waits for the loader, whom a library's
     constructor may hold that waits for that lock."""
+    if number_in_log != NULL and cuda_thread.asker == 0:
+        cuda_thread.asker = number_in_log()
     if follows_order() and streams_made:
         find_callers(cuda_thread.callers)
 

@@ -245,6 +245,7 @@ cdef void append_op(stream *s, op *o) noexcept nogil:
     o.ticket = last_ticket
     if follows_order():
         order_op(s, o)
+    o.config.asker = cuda_thread.asker
     s.appended += 1
     o.next = NULL
     if s.last != NULL:

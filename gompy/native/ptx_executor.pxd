@@ -44,7 +44,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         void (*print_text "print")(void *, const char *, size_t) noexcept nogil
         void (*describe)(void *, uint64_t, char *, size_t) noexcept nogil
         uint8_t *shadow
-        void (*warn)(void *, const char *) noexcept nogil
+        void (*warn)(void *, uint64_t, const char *) noexcept nogil
         const ptx_host_ranges *hosts
     ctypedef struct ptx_object:
         const char *text
@@ -92,6 +92,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         size_t params_size
         uint64_t workspace
         const ptx_order *order
+        uint64_t asker
     enum:
         PTX_TEXTURE_U8
         PTX_TEXTURE_U16

@@ -49,10 +49,11 @@ cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
 
-cdef void warn_user(ptx_module *module, const char *text) noexcept nogil:
+cdef void warn_user(run *launch, const char *text) noexcept nogil:
     """One line."""
-    if module.memory.warn != NULL:
-        module.memory.warn(module.memory.user, text)
+    cdef const ptx_memory *memory = launch.module.memory
+    if memory.warn != NULL:
+        memory.warn(memory.user, launch.config.asker, text)
     else:
         fprintf(stderr, "warning: %s\n", text)
 
@@ -108,7 +109,7 @@ cdef void settle_doubts(run *launch) noexcept nogil:
         at[0] = d.next
         if d.shadow[0] == SHADOW_STALE_OWN:
             launch.told += 1
-            warn_user(launch.module, d.message)
+            warn_user(launch, d.message)
         else:
             drop_place(found, &d.place)
         free(d)
@@ -141,7 +142,7 @@ cdef void tell_finding(gompy_warp *w, uint32_t mask, int kind, uint64_t address,
             drop_place(found, &found.sites[n])
     else:
         launch.told += 1
-        warn_user(launch.module, e.message)
+        warn_user(launch, e.message)
     pthread_mutex_unlock(&found.lock)
 
 
@@ -153,7 +154,7 @@ cdef void tell_rest(run *launch) noexcept nogil:
         snprintf(text, sizeof(text), "kernel '%s': %llu more of these in this launch%s", launch.function.name,
                  <unsigned long long> launch.untold,
                  ", some at other places (20 places of a module are told)" if launch.places else "")
-        warn_user(launch.module, text)
+        warn_user(launch, text)
 
 
 # --- accesses --------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class CMemory(c.Structure):
     MALLOC = c.CFUNCTYPE(c.c_uint64, c.c_void_p, c.c_size_t)
     PRINT = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_size_t)
     DESCRIBE = c.CFUNCTYPE(None, c.c_void_p, c.c_uint64, c.c_void_p, c.c_size_t)
-    WARN = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
+    WARN = c.CFUNCTYPE(None, c.c_void_p, c.c_uint64, c.c_char_p)
     _fields_ = (
         ("base", c.c_uint64),
         ("size", c.c_uint64),
@@ -101,6 +101,7 @@ class CConfig(c.Structure):
         ("params_size", c.c_size_t),
         ("workspace", c.c_uint64),
         ("order", c.c_void_p),
+        ("asker", c.c_uint64),
     )
 
 
@@ -268,7 +269,7 @@ class Device:
         line = f"{words} a block of {length} bytes".encode()[: size - 1] + b"\0"
         c.memmove(text, line, len(line))
 
-    def warn(self, _: object, text: bytes) -> None:
+    def warn(self, _: object, asker: int, text: bytes) -> None:
         """A mistake after which a kernel goes on."""
         with self.lock:
             self.warnings.append(text.decode("utf-8", "replace"))

@@ -99,8 +99,9 @@ typedef struct ptx_memory
      the memory keeps the first two and marks what the host writes; kernels mark what they write.  Within one run of
      equal bytes is not one block: neighbours need a byte of 0 between them. */
   uint8_t *shadow;
-  /* One line about a mistake after which the kernel goes on; may be NULL: written to stderr. */
-  void (*warn) (void *user, const char *text);
+  /* One line about a mistake after which the kernel goes on, and the launch's `asker`, 0: none; may be NULL: written
+     to stderr. */
+  void (*warn) (void *user, uint64_t asker, const char *text);
   const ptx_host_ranges *hosts;         /* may be NULL: none */
 } ptx_memory;
 
@@ -161,6 +162,7 @@ typedef struct ptx_launch_config
   uint64_t workspace;                   /* %envreg1 and %envreg2: two zeroed words of device memory, the barrier's of
                                            a grid whose blocks run together; 0 = none */
   const ptx_order *order;               /* among the operations of other streams; NULL: after all that came before */
+  uint64_t asker;                       /* which thread of the program wants it: for the memory's `warn` */
 } ptx_launch_config;
 
 /* A texture: a record in device memory, whose address is the handle of an object; a reference (.texref) is one. */

@@ -455,4 +455,4 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
              <const char *> "shared" if in_shared else <const char *> "device", <unsigned long long> address, size,
              first, second, launch.function.name, why_unordered(races, race),
              <const char *> "; " if near[0] else <const char *> "", near)
-    warn_user(module, text)
+    warn_user(launch, text)

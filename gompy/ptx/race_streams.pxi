@@ -110,7 +110,7 @@ cdef void tell_streams(gompy_races *races, const ptx_memory *memory, uint32_t si
              "the streams in an order%s%s", <unsigned long long> race.address, size, first, second, name,
              <const char *> "; " if near[0] else <const char *> "", near)
     if memory.warn != NULL:
-        memory.warn(memory.user, text)
+        memory.warn(memory.user, 0, text)
     else:
         fprintf(stderr, "warning: %s\n", text)
 

@@ -12,6 +12,7 @@ import pytest
 from gompy.abi.check_log import Op
 from gompy.check.analysis import Analysis
 from gompy.check.log import Event, Frame, Log
+from gompy.driver import paths
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
@@ -85,6 +86,76 @@ def test_each_thread_has_its_own_region(tmp_path: Path, device: str) -> None:
         ("10", "first"),
         ("21", "second"),
     ]
+
+
+ASKED = r"""
+#include <pthread.h>
+#include <stdio.h>
+int cuInit (unsigned);
+int cuDevicePrimaryCtxRetain (void **, int);
+int cuCtxSetCurrent (void *);
+int cuModuleLoadData (void **, const void *);
+int cuModuleGetFunction (void **, void *, const char *);
+int cuLaunchKernel (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                    void **);
+int cuCtxSynchronize (void);
+
+static const char ptx[] = ".version 6.3\n.target sm_35\n.address_size 64\n"
+  ".visible .entry far ()\n{\n.reg .u64 %p;\n.reg .u32 %v;\nmov.u64 %p, 64;\nld.global.u32 %v, [%p];\n"
+  "st.global.u32 [%p], %v;\nret;\n}\n";
+static void *context, *kernel;
+static unsigned threads;
+static __thread unsigned number;
+
+unsigned
+gompy_check_thread (void)
+{
+  if (number == 0)
+    number = ++threads;
+  return number;
+}
+
+void
+gompy_check_text (unsigned thread, const char *text)
+{
+  printf ("%u: %s\n", thread, text);
+}
+
+static void *
+other (void *unused)
+{
+  gompy_check_thread ();
+  cuCtxSetCurrent (context);
+  cuLaunchKernel (kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
+  return unused;
+}
+
+int
+main (void)
+{
+  void *module;
+  pthread_t thread;
+  gompy_check_thread ();
+  cuInit (0);
+  cuDevicePrimaryCtxRetain (&context, 0);
+  cuCtxSetCurrent (context);
+  cuModuleLoadData (&module, ptx);
+  cuModuleGetFunction (&kernel, module, "far");
+  pthread_create (&thread, NULL, other, NULL);
+  pthread_join (thread, NULL);
+  cuCtxSynchronize ();
+}
+"""
+
+
+def test_a_kernel_is_of_the_thread_that_asked_for_it(tmp_path: Path) -> None:
+    """The program stands for libgompy here: another thread than that one is sure to run the kernel."""
+    (tmp_path / "asked.c").write_text(ASKED)
+    words = ["gcc", "-rdynamic", "-pthread", "asked.c", "-o", "asked", "-L", paths.CUDALIBDIR, "-l:libcuda.so.1"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    env = {**os.environ, "LD_LIBRARY_PATH": paths.CUDALIBDIR, "GOMPY_CHECK": "memory"}
+    done = subprocess.run([tmp_path / "asked"], env=env, capture_output=True, text=True, check=True)
+    assert re.findall(r"^(\d+): launch failed: .*0x40", done.stdout, re.MULTILINE) == ["2"], done.stdout + done.stderr
 
 
 def launched(device: int, thread: int, pc: int) -> Event:

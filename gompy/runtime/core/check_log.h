@@ -93,7 +93,25 @@ gompy_log_bytes (const void *p, size_t n)
     }
 }
 
-/* Append a record with up to two pieces of payload.  */
+/* The calling thread's.  The lock is held.  */
+static uint32_t
+gompy_log_number (void)
+{
+  if (gompy_log_thread == 0)
+    gompy_log_thread = ++gompy_log_threads;
+  return gompy_log_thread;
+}
+
+static uint32_t
+gompy_number_in_log (void)
+{
+  pthread_mutex_lock (&gompy_log_lock);
+  uint32_t number = gompy_log_number ();
+  pthread_mutex_unlock (&gompy_log_lock);
+  return number;
+}
+
+/* Append a record with up to two pieces of payload; one without a thread is the calling one's.  */
 static void
 gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *second, size_t m)
 {
@@ -114,9 +132,8 @@ gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *sec
       return;
     }
   e->payload = (uint32_t) (n + m);
-  if (gompy_log_thread == 0)
-    gompy_log_thread = ++gompy_log_threads;
-  e->thread = gompy_log_thread;
+  if (e->thread == 0)
+    e->thread = gompy_log_number ();
   gompy_log_bytes (e, sizeof *e);
   gompy_log_bytes (first, n);
   gompy_log_bytes (second, m);
@@ -160,9 +177,9 @@ gompy_log_named (int op, int kind, int device, uintptr_t start, size_t size, uin
 }
 
 static void
-gompy_log_text (const char *text, size_t n)
+gompy_log_text (uint32_t thread, const char *text, size_t n)
 {
-  struct gompy_record e = { GOMPY_EVENT_TEXT, 0, -1, 0, 0, 0, 0, 0, 0, 0, "" };
+  struct gompy_record e = { .op = GOMPY_EVENT_TEXT, .device = -1, .thread = thread };
   gompy_log2 (&e, text, n, NULL, 0);
 }
 

@@ -113,10 +113,16 @@ cdef void check_left(DeviceDescr *dev) noexcept nogil:
                       device_address(node, node.host_start), count_owner(node).refcount, 0)
 
 
-cdef public void gompy_check_text(const char *text) noexcept nogil:
-    """For plugins and the emulated CUDA driver: what they have told the program, for the log."""
+cdef public uint32_t gompy_check_thread() noexcept nogil:
+    """The calling thread's number in the log, for gompy_check_text; 0: nothing is logged."""
+    return gompy_number_in_log() if gompy_checking else 0
+
+
+cdef public void gompy_check_text(uint32_t thread, const char *text) noexcept nogil:
+    """For plugins and the emulated CUDA driver: what they have told the program, for the log; of that thread, 0: of the
+    calling one."""
     if gompy_checking:
-        gompy_log_text(text, strlen(text))
+        gompy_log_text(thread, text, strlen(text))
 
 
 cdef void host_fault "gompy_host_fault"(uintptr_t address, uintptr_t pc) noexcept nogil:

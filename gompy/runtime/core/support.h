@@ -28,7 +28,7 @@ static __thread char gompy_failure[GOMPY_MESSAGE_SIZE];
 static int gompy_debug_level;
 
 /* check_log.h */
-static void gompy_log_text (const char *, size_t);
+static void gompy_log_text (uint32_t, const char *, size_t);
 
 static void
 gompy_vreport (const char *fmt, va_list ap)
@@ -41,7 +41,7 @@ gompy_vreport (const char *fmt, va_list ap)
   text[used++] = '\n';
   fflush (stdout);
   fwrite (text, 1, used, stderr);
-  gompy_log_text (text, used);
+  gompy_log_text (0, text, used);
 }
 
 static void __attribute__ ((format (printf, 1, 2)))
