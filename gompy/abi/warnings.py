@@ -1,10 +1,12 @@
-"""Warnings of the link that can be chosen, as gcc's are: ``-Wno-NAME``, ``-Werror=NAME``, ``-Wno-error=NAME``."""
+"""Warnings that can be chosen, as gcc's are: ``-Wno-NAME``, ``-Werror=NAME``, ``-Wno-error=NAME``."""
 
 from __future__ import annotations
 
 HOST = "offload-host"
 """Regions that have no device code, and run on the host."""
-NAMES = (HOST,)
+LOST = "offload-lost"
+"""What a region assigns to a copy, and the host reads afterwards: -foffload-check tells when that is compiled."""
+NAMES = (HOST, LOST)
 VARIABLE = "GOMPY_OFFLOAD_WARNINGS"
 """How the compiler drivers hand the options on to the link's tools."""
 NONE = "-w"

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import os
 
+from gompy.abi import warnings
 from gompy.driver import compiler
 from gompy.tools import accelstore
 
 BUILDER = "gompy.accel.loops"
 """A module to run: it is of a room above."""
+
+
+LOST = "-fplugin-arg-loops-lost="
+"""How -Woffload-lost is chosen (hooks/loops_lost.h)."""
+
+
+def words_of_lost(options: str) -> list[str]:
+    """What says so to the plugin."""
+    level = warnings.setting(options, warnings.LOST)
+    return {"": [f"{LOST}off"], "error": [f"{LOST}error"]}.get(level, [])
 
 
 def find(command: compiler.Compiler, tells: bool) -> tuple[list[str], list[tuple[str, str]]]:

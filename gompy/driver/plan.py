@@ -196,7 +196,9 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
                 messages.append(("warning", text))
     device_options = [*_sanitizers(line), *chosen.device_options]
     if access.OPTION in kept:
-        messages += _check_accesses(command, line, kept, before, after, device_options)
+        messages += _check_accesses(
+            command, line, kept, before, after, device_options, environment[warnings.VARIABLE] or ""
+        )
     folds = line.openacc and (line.c_family or not line.fortran)
     if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
@@ -262,6 +264,7 @@ def _check_accesses(
     before: list[str],
     after: list[str],
     device_options: list[str],
+    chosen_warnings: str,
 ) -> list[tuple[str, str]]:
     """-foffload-check: calls at each access, and what is called.  Returns messages; raises DriverError."""
     from gompy.driver import check_plugin
@@ -276,7 +279,8 @@ def _check_accesses(
     device_options.append(access.OPTION)
     words, messages = check_plugin.find(command, line.links)
     if line.compiles:
-        before += [f"-specs={paths.CHECK_SPECS}", *words]
+        chosen = check_plugin.words_of_lost(chosen_warnings) if words else []
+        before += [f"-specs={paths.CHECK_SPECS}", *words, *chosen]
     if line.links and not line.relocatable:
         # For the linker alone: behind -x a file would be source.
         after += ["-Xlinker", os.path.join(paths.BDIR, access.HOOKS), f"-Wl,{','.join(access.wrap_words())}"]

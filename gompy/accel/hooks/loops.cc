@@ -19,6 +19,8 @@
    What a region was given is read once in a function before that (loops_fields.h), so that addresses in a loop are
    known to stay the same.
 
+   What a region assigns to a copy, and is lost, is told when that is compiled (loops_lost.h).
+
    Accesses in no such loop are asked about by rows of statements (loops_straight.h).  Calls at the begin and end of
    functions, which tell nothing here, go.
 
@@ -40,6 +42,7 @@
 #include "cfghooks.h"
 #include "cfgloop.h"
 #include "gimple-iterator.h"
+#include "gimple-walk.h"
 #include "gimplify.h"
 #include "gimplify-me.h"
 #include "tree-cfg.h"
@@ -55,6 +58,8 @@
 #include "tree-eh.h"
 #include "tree-scalar-evolution.h"
 #include "context.h"
+#include "diagnostic-core.h"
+#include "sbitmap.h"
 
 int plugin_is_GPL_compatible;
 
@@ -568,6 +573,7 @@ loop_of_accesses::version ()
 
 #include "loops_straight.h"
 #include "loops_fields.h"
+#include "loops_lost.h"
 
 /* Remove the calls of -fsanitize=thread that have to do with calls of functions.  */
 void
@@ -642,5 +648,15 @@ plugin_init (plugin_name_args *plugin, plugin_gcc_version *version)
   register_callback (plugin->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *> (ROOTS));
   register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &pass);
   register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &plain);
+  static register_pass_info collect = { new pass_collect_lost (g), "omplower", 1, PASS_POS_INSERT_BEFORE };
+  static register_pass_info lost = { new pass_tell_lost (g), "ompexp", 1, PASS_POS_INSERT_BEFORE };
+  register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &collect);
+  register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &lost);
+  for (int i = 0; i < plugin->argc; i++)
+    if (strcmp (plugin->argv[i].key, "lost") == 0)
+      {
+	lost_is_told = strcmp (plugin->argv[i].value, "off") != 0;
+	lost_is_error = strcmp (plugin->argv[i].value, "error") == 0;
+      }
   return 0;
 }
