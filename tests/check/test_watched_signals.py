@@ -56,6 +56,50 @@ main (void)
   #pragma omp target exit data map(delete: a)
 }
 """
+BLOCKED = """
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <unistd.h>
+enum { n = 200000, rounds = 20 };
+static int a[n];
+static int out, pipes[2], failures;
+static volatile int waits;
+static void
+on_alarm (int unused)
+{
+  failures += pwrite (out, a + n / 2, 4000, 0) != 4000;
+  if (waits)
+    failures += write (pipes[1], "x", 1) != 1;
+  waits = 0;
+}
+int
+main (void)
+{
+  struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+  struct itimerval timer = { { 0, 20000 }, { 0, 20000 } };
+  char c;
+  out = open ("out", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  failures += pipe (pipes);
+  sigaction (SIGALRM, &action, NULL);
+  #pragma omp target enter data map(to: a)
+  setitimer (ITIMER_REAL, &timer, NULL);
+  for (int i = 0; i < rounds; i++)
+    {
+      #pragma omp target
+      for (int j = 0; j < n; j++)
+        a[j] = i;
+      #pragma omp target update from(a[n / 2:1000])
+      waits = 1;
+      failures += read (pipes[0], &c, 1) != 1;
+    }
+  timer = (struct itimerval){ };
+  setitimer (ITIMER_REAL, &timer, NULL);
+  printf ("%d\\n", failures);
+  #pragma omp target exit data map(delete: a)
+}
+"""
 NESTED = """
 #include <net/if.h>
 #include <stdio.h>
@@ -152,6 +196,12 @@ def checked(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 def test_a_handler_gives_an_array_to_a_system_call(tmp_path: Path, mask: str) -> None:
     """Also while a region runs; a handler that blocks the watch's signals would have ended the program."""
     done = checked(tmp_path, HANDLER.replace("MASK", mask))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_a_handler_comes_while_a_system_call_blocks(tmp_path: Path) -> None:
+    """What the handler gave to a system call of its own was closed then, and nobody had opened it."""
+    done = checked(tmp_path, BLOCKED)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
 
 

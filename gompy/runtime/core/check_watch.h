@@ -391,7 +391,8 @@ gompy_only_waits (unsigned long operation)
   return (operation & GOMPY_FUTEX_COMMAND) == 0 || (operation & GOMPY_FUTEX_COMMAND) == 9;
 }
 
-/* Make a system call of the program with the signals that it has open.  */
+/* Make a system call of the program with the signals that it has open.  It is made by this library's own code, and is
+   not dispatched; those of a handler that runs while it blocks are: pages are closed.  */
 static long
 gompy_pass_call (ucontext_t *context, long number)
 {
@@ -399,11 +400,12 @@ gompy_pass_call (ucontext_t *context, long number)
   unsigned long all = GOMPY_WATCH_MASK;
   long result;
   gompy_watch_handles = 0;
+  gompy_dispatch = gompy_watch_on != 0;
   gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) &context->uc_sigmask, 0, 8, 0, 0);
   result = gompy_raw_call (number, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]);
   gompy_raw_call (SYS_rt_sigprocmask, SIG_SETMASK, (long) &all, 0, 8, 0, 0);
   gompy_watch_handles = 1;
-  gompy_dispatch = 0;  /* a handler of the program's may have been here */
+  gompy_dispatch = 0;
   return result;
 }
 
