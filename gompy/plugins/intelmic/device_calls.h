@@ -3,6 +3,23 @@
 #ifndef GOMPY_DEVICE_CALLS_H
 #define GOMPY_DEVICE_CALLS_H
 
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+
+#define MIC_PARTS_MOST 1024u    /* IOV_MAX, UIO_MAXIOV */
+#define MIC_REQUEST_MOST 128u   /* bytes that an ioctl's argument points to; its request tells of few */
+
 /* What the kernel reads of [BEGIN, END) of a page: the mark of the first byte that is doubtful, its offset in *WHERE;
    and whether all of them are (*ALL).  */
 static unsigned
@@ -20,6 +37,20 @@ mic_doubt_in (const unsigned char *marks, uint64_t begin, uint64_t end, uint64_t
   return found;
 }
 
+/* Whether any of SIZE bytes may have marks.  Calls of the handler of faults, which has the marks already, are about its
+   stack: they go no further than this.  */
+static int
+mic_may_be_marked (uint64_t begin, uint64_t size)
+{
+  if (begin < mic_marked_size || begin + size < size)
+    return 1;
+  for (uint32_t i = 0; i < mic_outer->count && i < MIC_OUTER_PAGES; i++)
+    if (mic_outer->pages[i] - (uintptr_t) mic_marked_base + 4096 > begin
+        && mic_outer->pages[i] - (uintptr_t) mic_marked_base < begin + size)
+      return 1;
+  return 0;
+}
+
 /* The kernel is to use SIZE bytes of a region's, or to write there.  Nothing more is known of their pages then.  A read
    of what is doubtful gives its mark, and the address in *WHERE: who passes a structure passes what lies unset between
    its members, too, so that all must be.  EXACT: pages of the arena are open, and their marks are the images' own.  */
@@ -29,7 +60,7 @@ mic_open_for_kernel (const void *p, size_t size, int writes, int exact, uint64_t
   uint64_t begin = (uintptr_t) p - (uintptr_t) mic_marked_base, end = begin + size, at = 0;
   unsigned found = 0, mark;
   int all = 1;
-  if (mic_marks == NULL || size == 0 || size > mic_marked_size)
+  if (mic_marks == NULL || size == 0 || size > mic_marked_size || !mic_may_be_marked (begin, size))
     return 0;
   while (atomic_flag_test_and_set (&mic_marks_busy))
     sched_yield ();
@@ -61,23 +92,74 @@ mic_next_call (void **kept, const char *name)
   return found;
 }
 
-static void *mic_next_read, *mic_next_write, *mic_next_pread, *mic_next_pwrite, *mic_next_fread, *mic_next_fwrite;
-static void *mic_next_open, *mic_next_openat, *mic_next_fopen;
+/* A region gives memory to the kernel, which reads it or WRITES there; PC: where it returns to.  device_calls.pxi.  */
+void mic_kernel_uses (const void *, size_t, int, void *);
+void mic_kernel_reads_text (const char *);
 
-/* The C library's headers say more of these functions than is so here, and have other names for some.  */
-ssize_t mic_read_call (int, void *, size_t) __asm__ ("read");
-ssize_t mic_write_call (int, const void *, size_t) __asm__ ("write");
-ssize_t mic_pread_call (int, void *, size_t, off_t) __asm__ ("pread");
-ssize_t mic_pwrite_call (int, const void *, size_t, off_t) __asm__ ("pwrite");
-ssize_t mic_pread64_call (int, void *, size_t, off_t) __asm__ ("pread64");
-ssize_t mic_pwrite64_call (int, const void *, size_t, off_t) __asm__ ("pwrite64");
-int mic_open_call (const char *, int, unsigned) __asm__ ("open");
-int mic_open64_call (const char *, int, unsigned) __asm__ ("open64");
-int mic_openat_call (int, const char *, int, unsigned) __asm__ ("openat");
-int mic_openat64_call (int, const char *, int, unsigned) __asm__ ("openat64");
-FILE *mic_fopen_call (const char *, const char *) __asm__ ("fopen");
-FILE *mic_fopen64_call (const char *, const char *) __asm__ ("fopen64");
-size_t mic_fread_call (void *, size_t, size_t, FILE *) __asm__ ("fread");
-size_t mic_fwrite_call (const void *, size_t, size_t, FILE *) __asm__ ("fwrite");
+/* The parts of a list, whose structures the kernel reads.  Their number is the program's: no list is longer.  */
+static void
+mic_kernel_uses_parts (const struct iovec *parts, size_t count, int writes, void *pc)
+{
+  if (mic_marks == NULL || parts == NULL || count > MIC_PARTS_MOST)
+    return;
+  for (size_t i = 0; i < count; i++)
+    mic_kernel_uses (parts[i].iov_base, parts[i].iov_len, writes, pc);
+  mic_kernel_uses (parts, count * sizeof *parts, 0, pc);
+}
+
+/* Memory of a size that the kernel reads, and changes.  */
+static void
+mic_kernel_counts (const void *p, const socklen_t *size, void *pc)
+{
+  if (mic_marks == NULL || p == NULL || size == NULL)
+    return;
+  mic_kernel_uses (p, *size, 1, NULL);
+  mic_kernel_uses (size, sizeof *size, 0, pc);
+}
+
+/* Messages, each of them STRIDE bytes behind the one before.  */
+static void
+mic_kernel_uses_messages (const char *at, size_t count, size_t stride, int writes, void *pc)
+{
+  if (mic_marks == NULL || at == NULL || count > MIC_PARTS_MOST)
+    return;
+  for (size_t i = 0; i < count; i++, at += stride)
+    {
+      const struct msghdr *message = (const struct msghdr *) at;
+      mic_kernel_uses (message->msg_name, message->msg_namelen, writes, pc);
+      mic_kernel_uses (message->msg_control, message->msg_controllen, writes, pc);
+      mic_kernel_uses_parts (message->msg_iov, message->msg_iovlen, writes, pc);
+      mic_kernel_uses (message, stride ? stride : sizeof *message, 1, NULL);  /* there lies padding, too */
+    }
+}
+
+/* Each call is made with all registers that may have arguments.  The C library's headers say more of these functions
+   than is so here, so the names in C are others.  */
+typedef long (*mic_call_fn) (long, long, long, long, long, long);
+#define IN(p, size) mic_kernel_uses ((void *) (p), (size_t) (size), 0, pc);
+#define OUT(p, size) mic_kernel_uses ((void *) (p), (size_t) (size), 1, NULL);
+#define TEXT(p) mic_kernel_reads_text ((const char *) (p));
+#define IN_PARTS(p, count) mic_kernel_uses_parts ((struct iovec *) (p), (size_t) (int) (count), 0, pc);
+#define OUT_PARTS(p, count) mic_kernel_uses_parts ((struct iovec *) (p), (size_t) (int) (count), 1, pc);
+#define OUT_COUNTED(p, size) mic_kernel_counts ((void *) (p), (socklen_t *) (size), pc);
+#define MESSAGES(p, count, stride, writes) \
+  mic_kernel_uses_messages ((const char *) (p), (unsigned) (count), stride, writes, pc);
+#define SETS(x, y, z, n) OUT (x, MIC_SET_SIZE (n)) OUT (y, MIC_SET_SIZE (n)) OUT (z, MIC_SET_SIZE (n))
+#define MIC_SET_SIZE(n) (((unsigned) (n) + 63) / 64 * 8)
+
+#define KERNEL_CALL(name, uses) \
+  long mic_##name##_call (long, long, long, long, long, long) __asm__ (#name); \
+  long mic_##name##_call (long a, long b, long c, long d, long e, long f) \
+  { \
+    static void *next; \
+    void *pc = __builtin_return_address (0); \
+    (void) pc; \
+    uses \
+    return ((mic_call_fn) mic_next_call (&next, #name)) (a, b, c, d, e, f); \
+  }
+#include "device_call_table.h"
+#undef IN
+#undef OUT
+#undef TEXT
 
 #endif
