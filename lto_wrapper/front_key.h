@@ -26,6 +26,22 @@ is_wanted (void)
   return choice == NULL || strcmp (choice, "0") != 0;
 }
 
+/* Take out, in place, the backslashes that the plugin sets before blanks and quotes (libiberty's writeargv).  Whether
+   each line is one word then, which it is not with quotes or a newline of its own.  */
+static int
+unescape (char *text)
+{
+  char *to = text;
+  for (; *text; text++)
+    {
+      if (*text == '\\' ? *++text == 0 || *text == '\n' : strchr ("'\" \t", *text) != NULL)
+        return 0;
+      *to++ = *text;
+    }
+  *to = 0;
+  return 1;
+}
+
 /* Read the plugin's words and list; whether there is nothing in them but a link of objects that are not LTO's.  */
 static int
 read_link (const char *word, struct link *link)
@@ -34,7 +50,7 @@ read_link (const char *word, struct link *link)
   size_t size;
   char *rest;
   if (word[0] != '@' || (link->words = whole_file (gompy_open (word + 1, O_RDONLY, 0), &size)) == NULL
-      || strlen (link->words) != size || strpbrk (link->words, "\\\"' \t") != NULL)
+      || strlen (link->words) != size || !unescape (link->words))
     return 0;
   rest = strdup (link->words);
   for (char *line = rest != NULL ? strtok (rest, "\n") : NULL; line != NULL; line = strtok (NULL, "\n"))
