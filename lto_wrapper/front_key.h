@@ -34,7 +34,7 @@ unescape (char *text)
   char *to = text;
   for (; *text; text++)
     {
-      if (*text == '\\' ? *++text == 0 || *text == '\n' : strchr ("'\" \t", *text) != NULL)
+      if (*text == '\\' ? *++text == 0 || *text == '\n' : strchr ("'\" \t\v\f\r", *text) != NULL)
         return 0;
       *to++ = *text;
     }

@@ -148,6 +148,18 @@ def test_one_compiler_is_started_ahead_of_python(links: Links) -> None:
     no_leftovers(links.scratch)
 
 
+@pytest.mark.parametrize("options", [(), ("-g",)], ids=["plain", "debug"])
+def test_temporary_files_go_to_a_folder_with_a_blank(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """The plugin sets a backslash before it, by which the front took the link for one that is not plain."""
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    links = Links(folder)
+    program, commands, begun = links.link(*options)
+    assert begun and len(commands) == 1
+    assert links.link(*options, GOMPY_LINK_AHEAD="0")[0] == program
+    no_leftovers(links.scratch)
+
+
 @pytest.mark.parametrize(
     "options",
     [

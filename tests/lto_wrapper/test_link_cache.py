@@ -97,6 +97,15 @@ def test_the_same_link_starts_no_python(links: Links) -> None:
     assert links.cache.stat().st_mode & 0o777 == 0o700 and links.entries()[0].stat().st_mode & 0o777 == 0o600
 
 
+def test_a_link_with_a_blank_in_tmpdir(tmp_path: Path) -> None:
+    """It is kept as any other."""
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    links = Links(folder)
+    first, program, _ = links.link()
+    assert first and links.link() == (False, program, "")
+
+
 def test_another_object_another_link(links: Links) -> None:
     """By contents, not by time: what comes back is found again."""
     source = links.folder / "a.c"
