@@ -120,6 +120,13 @@ cdef void put_block(area *a, block *n) noexcept nogil:
     a.root = join_blocks(join_blocks(low, n), high)
 
 
+cdef void renew_path(block *n, uint64_t address) noexcept nogil:
+    """The size or the use of the block at an address has changed: tell the nodes above it."""
+    if n.address != address:
+        renew_path(n.left if address < n.address else n.right, address)
+    renew_node(n)
+
+
 cdef void take_block(area *a, block *n) noexcept nogil:
     """Take a block out."""
     cdef block *low
@@ -168,62 +175,80 @@ cdef block *first_fit(block *n, uint64_t size) noexcept nogil:
     return NULL
 
 
+cdef block *spare_block         # one that nobody has: device code that allocates and frees needs no malloc
+
+
 cdef block *new_block(uint64_t address, uint64_t size) noexcept nogil:
     """A free block, not in a tree."""
-    cdef block *n = <block *>calloc(1, sizeof(block))
+    global spare_block
+    cdef block *n = spare_block
+    if n != NULL:
+        spare_block = NULL
+        memset(n, 0, sizeof(block))
+    else:
+        n = <block *>calloc(1, sizeof(block))
     if n != NULL:
         n.address = address
         n.size = size
     return n
 
 
+cdef void drop_block(block *n) noexcept nogil:
+    """One that is in no tree any more."""
+    global spare_block
+    free(spare_block)
+    spare_block = n
+
+
 cdef void release_block(area *a, block *n) noexcept nogil:
-    """A used block becomes free and joins its free neighbours."""
-    cdef block *other
+    """A used block becomes free and joins its free neighbours: it may be gone then."""
+    cdef block *low = block_below(a, n.address - 1)
+    cdef block *high = block_above(a, n.address)
     free(n.name)
     n.name = NULL
     n.use = FREE_BLOCK
     n.owner = NULL
-    take_block(a, n)
-    other = block_below(a, n.address)
-    if other != NULL and other.use == FREE_BLOCK and other.address + other.size == n.address:
-        take_block(a, other)
-        n.address = other.address
-        n.size += other.size
-        free(other)
-    other = block_above(a, n.address)
-    if other != NULL and other.use == FREE_BLOCK and n.address + n.size == other.address:
-        take_block(a, other)
-        n.size += other.size
-        free(other)
-    put_block(a, n)
+    if high != NULL and high.use == FREE_BLOCK and n.address + n.size == high.address:
+        take_block(a, n)
+        high.address = n.address  # nothing is between them: it stays where it is in the tree
+        high.size += n.size
+        drop_block(n)
+        n = high
+    if low != NULL and low.use == FREE_BLOCK and low.address + low.size == n.address:
+        take_block(a, n)
+        low.size += n.size
+        drop_block(n)
+        n = low
+    renew_path(a.root, n.address)
 
 
 cdef block *carve_extent(area *a, uint64_t size, uint64_t align) noexcept nogil:
-    """Take an extent out of the free blocks; its use is the caller's to set.  NULL when nothing fits."""
+    """Take an extent out of the free blocks; its use is the caller's to set.  NULL when nothing fits, or no memory."""
     cdef block *n = first_fit(a.root, size if align <= a.granule else size + align - a.granule)
     cdef block *rest
+    cdef block *used
     cdef uint64_t at
     if n == NULL:
         return NULL
-    take_block(a, n)
     at = round_up(n.address, align)
-    if at > n.address:
-        rest = new_block(n.address, at - n.address)
-        if rest == NULL:
-            put_block(a, n)
-            return NULL
+    rest = new_block(n.address, at - n.address) if at > n.address else NULL
+    used = new_block(at, size) if at + size < n.address + n.size else n  # what is behind it stays `n`
+    if used == NULL or (rest == NULL and at > n.address):
+        free(rest)
+        if used != n:
+            free(used)
+        return NULL
+    n.size -= at - n.address
+    n.address = at
+    if used != n:
+        n.address += size
+        n.size -= size
+    else:
+        n.use = ALLOCATION
+    renew_path(a.root, n.address)
+    if rest != NULL:
         put_block(a, rest)
-        n.size -= at - n.address
-        n.address = at
-    if n.size > size:
-        rest = new_block(at + size, n.size - size)
-        if rest == NULL:  # all of it would be more than was asked for: of addresses, all that there are
-            put_block(a, n)
-            release_block(a, n)
-            return NULL
-        put_block(a, rest)
-        n.size = size
-    n.use = ALLOCATION
-    put_block(a, n)
-    return n
+    if used != n:
+        used.use = ALLOCATION
+        put_block(a, used)
+    return used

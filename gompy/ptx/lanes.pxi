@@ -169,7 +169,7 @@ cdef void op_call(gompy_warp *w, uint32_t mask, const uint64_t *targets, char *a
     cdef descriptor *d
     while rest:
         target = targets[gompy_lowest(rest)]
-        some = rest & gompy_lanes_with(targets, target)
+        some = rest & gompy_lanes_with(targets, target) if rest & (rest - 1) else rest
         rest &= ~some
         if target - low >= count * sizeof(descriptor) or (target - low) % sizeof(descriptor):
             snprintf(text, sizeof(text), "call of 0x%llx, which is no function", <unsigned long long> target)

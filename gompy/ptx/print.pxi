@@ -22,11 +22,12 @@ cdef void call_malloc(gompy_warp *w, uint32_t mask, char *arguments, void *what)
     cdef uint64_t *size = argument_values(arguments, 0)
     cdef int i
     need_room(w, mask)
-    for i in range(32):
-        if mask >> i & 1:
-            (<uint64_t *> arguments)[i] = memory.heap_malloc(memory.user, size[i])
-            if w.races != NULL and (<uint64_t *> arguments)[i]:
-                gompy_race_fresh(<gompy_races *> w.races, (<uint64_t *> arguments)[i], size[i])
+    while mask:
+        i = gompy_lowest(mask)
+        mask &= mask - 1
+        (<uint64_t *> arguments)[i] = memory.heap_malloc(memory.user, size[i])
+        if w.races != NULL and (<uint64_t *> arguments)[i]:
+            gompy_race_fresh(<gompy_races *> w.races, (<uint64_t *> arguments)[i], size[i])
 
 
 cdef void call_free(gompy_warp *w, uint32_t mask, char *arguments, void *what) noexcept nogil:
@@ -34,8 +35,10 @@ cdef void call_free(gompy_warp *w, uint32_t mask, char *arguments, void *what) n
     cdef uint64_t *address = argument_values(arguments, 0)
     cdef int i
     need_room(w, mask)
-    for i in range(32):
-        if mask >> i & 1 and address[i]:
+    while mask:
+        i = gompy_lowest(mask)
+        mask &= mask - 1
+        if address[i]:
             if w.races != NULL:
                 forget_freed(w, address[i])
             memory.heap_free(memory.user, address[i])

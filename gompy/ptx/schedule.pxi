@@ -223,7 +223,9 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             return False
         progress = False
         for turn in range(1, r.nwarps + 1):
-            i = (turn * launch.warp_step + launch.first_warp if launch.warp_step else turn) % r.nwarps
+            i = turn if turn < r.nwarps else 0
+            if launch.warp_step:
+                i = (turn * launch.warp_step + launch.first_warp) % r.nwarps
             if not r.ready >> i & 1:
                 continue
             w = &r.warps[i]
