@@ -89,6 +89,7 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     gompy_warp *current                 # the warp at work
     uint32_t ready                      # a bit for each warp that does not wait, and is not done
     bint ended                          # the warp at work is done
+    bint moved                          # some warp has come to a barrier, or ended, since all had a turn
     bint mixed                          # warps may not have come from one barrier (RACE_MIXED)
     bint parted                         # some lanes of a warp came to a barrier alone
     gompy_sums sums                     # additions that memory has not seen yet

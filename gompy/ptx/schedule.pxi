@@ -185,7 +185,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     cdef uint32_t i, turn, idle = 0
     cdef uint64_t shared = (module.image.shared_bytes + c.shared_bytes + 15) // 16 * 16
     cdef gompy_warp *w
-    cdef bint progress
+    cdef bint fresh = not r.prepared
     global gompy_running
     r.launch = launch
     r.nwarps = 1 if launch.alone else launch.nwarps
@@ -202,11 +202,14 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         return False
     if launch.races != NULL and not begin_raced_block(r, block, shared):
         return False
-    if not r.prepared:
+    if fresh:
         prepare_warps(r, launch, shared)
     memcpy(r.places, PLACES, 32)
     r.nplaces = 32
-    number_block(r, launch, block)
+    if fresh:
+        number_block(r, launch, block)
+    else:
+        number_next_block(r, launch, block)
     for i in range(r.nwarps):
         w = &r.warps[i]
         w.local_top, w.fuel, w.exited, w.sp = 0, FUEL, 0, NULL
@@ -221,8 +224,10 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
             record_failure(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
                            "every warp of the block waits at a barrier that nobody else will reach")
             return False
-        progress = False
-        for turn in range(1, r.nwarps + 1):
+        r.moved = False
+        turn = 0
+        while turn < r.nwarps:
+            turn += 1
             i = turn if turn < r.nwarps else 0
             if launch.warp_step:
                 i = (turn * launch.warp_step + launch.first_warp) % r.nwarps
@@ -240,19 +245,20 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
                 if launch.races != NULL:  # it may have failed for a race
                     gompy_race_end_notes(launch.races)
                 return False
-            if not r.ready >> w.warpid & 1:
-                progress = True
             if r.ended:
-                r.ended = False
+                r.ended, r.moved = False, True
                 leave_block(r, w)
+            elif r.ready >> w.warpid & 1 and launch.warp_step == 0:
+                i = w.warpid if w.warpid else r.nwarps
+                turn = i if i > turn else turn  # those before it have had theirs (op_yield)
         # A loop with a lock in it looks like one that waits: what it waits for is mostly there already.
-        idle = 0 if progress else idle + 1
+        idle = 0 if r.moved else idle + 1
         if idle == IDLE_ROUNDS:
             idle = 0
             if launch.deferred:
                 launch.more(launch)  # it may wait for another block
             else:
                 sched_yield()
-        elif launch.deferred and not progress:
+        elif launch.deferred and not r.moved:
             look_at_clock(launch)
     return True

@@ -3,18 +3,34 @@
 cdef void op_yield(gompy_warp *w) noexcept nogil:
     """Let the block's other warps run."""
     global gompy_running
+    cdef runner *r = <runner *> w.runner
     cdef bint spent = w.fuel < 0  # a loop's turns, not nanosleep
     # Blocks that run together wait for each other in loops: they let others run soon.
-    w.fuel = FUEL_TOGETHER if (<runner *> w.runner).launch.config.together else FUEL
+    w.fuel = FUEL_TOGETHER if r.launch.config.together else FUEL
     if w.races != NULL:
         if spent and gompy_race_at_work(<gompy_races *> w.races):
             return
         gompy_race_end_notes(<gompy_races *> w.races)
     gompy_running = NULL
-    if (<runner *> w.runner).sums.used:
-        gompy_add_sums(&(<runner *> w.runner).sums)  # it may wait for them
-    gompy_switch(&w.sp, (<runner *> w.runner).home)
+    if r.sums.used:
+        gompy_add_sums(&r.sums)  # it may wait for them
+    gompy_switch(&w.sp, stack_of_later(r, w))
     gompy_running = w
+
+
+cdef inline void *stack_of_later(runner *r, gompy_warp *w) noexcept nogil:
+    """The stack to go on with when a warp lets others run: of the next one whose turn is still to come in this round,
+    else the scheduler's, which looks after the launch."""
+    global gompy_running
+    cdef uint32_t later = r.ready & <uint32_t> -2 << w.warpid
+    cdef gompy_warp *other
+    if w.warpid == 0 or w.races != NULL or r.launch.warp_step or r.launch.failed or not (later | r.ready & 1):
+        return r.home
+    other = &r.warps[gompy_lowest(later) if later else 0]  # warp 0 is the last
+    if other.sp == NULL:
+        start_warp(r, other)
+    r.current = gompy_running = other
+    return other.sp
 
 
 cdef void warp_ends(gompy_warp *w) noexcept nogil:
@@ -42,7 +58,8 @@ cdef inline void look_at_clock(run *launch) noexcept nogil:
 
 cdef inline bint take_block(runner *r, run *launch, uint64_t *block) noexcept nogil:
     """The number of a host thread's next block; False: there are none left."""
-    if launch.deferred and (r.next_block < 8 or r.next_block % 8 == 0):
+    # Not before the first: it was looked at where the launch began.
+    if launch.deferred and r.next_block and (r.next_block < 8 or r.next_block % 8 == 0):
         look_at_clock(launch)  # which takes as long as an empty block
     if r.next_block == r.end_block:
         r.next_block = gompy_take(&launch.next_block, launch.at_once)
@@ -160,6 +177,7 @@ cdef void *stack_behind(gompy_warp *w) noexcept nogil:
     cdef uint32_t at = warp_behind(r, w.warpid)
     cdef gompy_warp *other
     w.fuel = FUEL
+    r.moved = True
     if at == 32:
         gompy_running = NULL
         return r.home

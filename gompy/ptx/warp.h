@@ -441,8 +441,14 @@ gompy_lanes_with (const uint64_t *values, uint64_t value)
 {
   const __m128i *row = (const __m128i *) values, wanted = _mm_set1_epi64x ((int64_t) value);
   __m128i differ = _mm_setzero_si128 ();
-  for (int i = 0; i < GOMPY_LANES / 2; i++)
-    differ = _mm_or_si128 (differ, _mm_xor_si128 (_mm_loadu_si128 (row + i), wanted));
+  for (int i = 0; i < GOMPY_LANES / 2; i += 4)
+    {
+      __m128i a = _mm_xor_si128 (_mm_loadu_si128 (row + i), wanted);
+      __m128i b = _mm_xor_si128 (_mm_loadu_si128 (row + i + 1), wanted);
+      __m128i c = _mm_xor_si128 (_mm_loadu_si128 (row + i + 2), wanted);
+      __m128i d = _mm_xor_si128 (_mm_loadu_si128 (row + i + 3), wanted);
+      differ = _mm_or_si128 (differ, _mm_or_si128 (_mm_or_si128 (a, b), _mm_or_si128 (c, d)));
+    }
   if (_mm_movemask_epi8 (_mm_cmpeq_epi8 (differ, _mm_setzero_si128 ())) == 0xffff)
     return ~(uint32_t) 0;
   uint32_t mask = 0;
