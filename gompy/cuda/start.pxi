@@ -30,6 +30,13 @@ cdef uint64_t virtual_space(gpu *g) noexcept nogil:
     return round_up(min(g.bytes * 4, max(g.bytes, <uint64_t>1 << VIRTUAL_SHIFT)), CHUNK)
 
 
+cdef enum:
+    # Bytes by which the shadow is shifted against the memory.  Processors find lines in their first cache by the lower
+    # bits of the address (AMD's Zen: below 2 to the 28th): a store to a byte and one to its shadow would take turns in
+    # one place there, and a loop over an array ten times as long.
+    SHADOW_APART = 5120
+
+
 cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
     """Reserve a device's addresses, and with GOMPY_CHECK their shadow; errno says why not."""
     # Where that is taken, the kernel chooses another place.
@@ -39,15 +46,16 @@ cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
     if p == MAP_FAILED:
         return False
     if checking:
-        shadow = mmap(NULL, window, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        shadow = mmap(NULL, window + 2 * CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
         if shadow == MAP_FAILED:
             munmap(p, window + CHUNK)
             return False
-        madvise(shadow, window, MADV_DONTDUMP)
+        madvise(shadow, window + 2 * CHUNK, MADV_DONTDUMP)
     madvise(p, window + CHUNK, MADV_DONTDUMP)
-    g.view.shadow = <uint8_t *>shadow
-    g.window = window
     g.base = round_up(<uint64_t>p, CHUNK)
+    if checking:  # between multiples of CHUNK, as the memory is: what it is shifted by is no accident
+        g.view.shadow = <uint8_t *>round_up(<uint64_t>shadow, CHUNK) + SHADOW_APART
+    g.window = window
     return True
 
 
