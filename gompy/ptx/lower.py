@@ -101,6 +101,8 @@ class Lowering(Statements):
         self.function = analysis.function
         self.checked_results: list[tuple[ParamPlace, ParamPlace]] = []
         self.costs: dict[int, int] = {}  # of a turn, by a loop's first block
+        self.fuel = ""  # the slot of what is left of the warp's turns, once there is a loop
+        self.around: list[tuple[int, bool]] = []  # lines where that is to be in the warp (True), or is anew
         self.singly: Singly
         self.racy: Conflicts | None = None
         self.stops: list[tuple[int, int, str]] = []
@@ -134,6 +136,7 @@ class Lowering(Statements):
                 self.end_of_loop(loop, block.index)
         self.label("leave")
         self.leave()
+        self.share_fuel()
         complete(self)
         arguments = "ptr %w, i32 %m" if self.fission is None else "ptr %w0, i32 %m0"
         head = [f'define hidden void @"{self.symbol}"({arguments}, ptr %args, ptr %d) #0 {{', "entry:"]
@@ -205,6 +208,8 @@ class Lowering(Statements):
 
     def leave(self) -> None:
         """Give the local memory back, check results, return."""
+        if not self.function.entry:
+            self.others_use_fuel(True)
         if self.function.locals:
             top = self.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['local_top']}")
             frame = self.new("load i64, ptr %frame")
@@ -380,17 +385,34 @@ class Lowering(Statements):
         """A turn of a loop costs fuel; without fuel the warp lets others run.  Loops that may spin use more."""
         if low not in self.costs:
             self.costs[low] = 1 if self.fission else memory_module.turn_cost(self.a, low, high)
-        warp = "%w" if self.fission is None else "%w0"  # whose stack it is
-        place = self.new(f"getelementptr i8, ptr {warp}, i64 {abi.WARP['fuel']}")
-        left = self.new(f"sub i32 {self.new(f'load i32, ptr {place}')}, {self.costs[low]}")
-        self.put(f"store i32 {left}, ptr {place}")
+        if not self.fuel:
+            self.fuel = self.alloca("i32", 4)
+            place = f"getelementptr i8, ptr %w, i64 {abi.WARP['fuel']}"
+            self.entry += [f"  %fuel = {place}", "  %fuel1 = load i32, ptr %fuel"]
+            self.entry += [f"  store i32 %fuel1, ptr {self.fuel}"]
+        left = self.new(f"sub i32 {self.new(f'load i32, ptr {self.fuel}')}, {self.costs[low]}")
+        self.put(f"store i32 {left}, ptr {self.fuel}")
         empty, go = self.fresh("empty"), self.fresh("go")
         test = self.new(f"icmp slt i32 {left}, 0")
         self.put(f"br i1 {test}, label %{empty}, label %{go}, !prof !2")
         self.label(empty)
-        self.helper("yield", f"ptr {warp}")
+        self.put(f"store i32 {left}, ptr %fuel")
+        self.helper("yield", f"ptr {'%w' if self.fission is None else '%w0'}")  # whose stack it is
+        self.put(f"store i32 {self.new('load i32, ptr %fuel')}, ptr {self.fuel}")
         self.put(f"br label %{go}")
         self.label(go)
+
+    def others_use_fuel(self, begin: bool) -> None:
+        """Other functions count down what is in the warp: around calls it is there."""
+        self.around.append((len(self.lines), begin))
+        self.lines.append("")
+
+    def share_fuel(self) -> None:
+        """Write those lines.  In between a loop's turns are counted in a register: a word of memory that each turn
+        reads and writes makes them wait for one another."""
+        for at, begin in self.around if self.fuel else ():
+            source, target = (self.fuel, "%fuel") if begin else ("%fuel", self.fuel)
+            self.lines[at] = f"  %fuel{at + 2} = load i32, ptr {source}\n  store i32 %fuel{at + 2}, ptr {target}"
 
     # --- instructions --------------------------------------------------------------------------------------------
 
@@ -486,6 +508,7 @@ class Lowering(Statements):
         results, arguments = self.variables(code.results), self.variables(code.arguments)
         places, offsets, size = argument_layout([p.size for p in results], [p.size for p in arguments], scale)
         block = self.alloca(f"[{size} x i8]")
+        self.others_use_fuel(True)
 
         def part(place: ParamPlace, offset: int) -> ParamPlace:
             return ParamPlace(self.new(f"getelementptr i8, ptr {block}, i64 {offset}"), scale, place.size)
@@ -506,6 +529,7 @@ class Lowering(Statements):
                 f"ptr %w, i32 {self.active}, ptr {targets}, ptr {block}, i32 {abi.VERSIONS.index(version)}, "
                 + self.site(),
             )
+        self.others_use_fuel(False)
         for place, offset in zip(results, places, strict=True):
             params.copy(self, part(place, offset), place, self.guarded)  # lanes that did not call keep what they had
 

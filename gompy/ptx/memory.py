@@ -13,7 +13,7 @@ from . import additions, checks, local, racing, single, singly, vectors
 from .access import address_of, in_memory, in_shared, lanes_load, lanes_store
 from .emit import BITS, LLVM_TYPE, Emitter, Value, bytes_of
 from .forms import FLOATS, INTEGERS, LOGICAL, operands, unknown
-from .opcodes import ATOMIC, ORDERS, WRITES, having
+from .opcodes import ATOMIC, ORDERS, SIDE_EFFECTS, WRITES, having
 from .params import load_param, store_param
 from .syntax import Immediate, Instruction, Memory, Operand, Register, Sink, Vector
 from .uniform import Analysis
@@ -345,9 +345,9 @@ def turn_cost(analysis: Analysis, low: int, high: int) -> int:
     """What a turn of a loop (blocks low..high) costs of the fuel (executor: FUEL) after which other warps run.
 
     All of it if the loop may be one that waits for a lock, which another warp holds; something if it may wait in
-    another way: it has fences or other atomics, or stores nothing.
+    another way: it has fences or other atomics, or looks at memory and stores nothing.
     """
-    stores = waits = False
+    looks = stores = waits = False
     for block in analysis.blocks[low : high + 1]:
         for code in block.code:
             base, _, rest = code.opcode.partition(".")
@@ -355,4 +355,5 @@ def turn_cost(analysis: Analysis, low: int, high: int) -> int:
                 return 20000
             waits |= base in WAITING
             stores |= base in STORING
-    return 256 if waits or not stores else 1
+            looks |= base == "call" or base in SIDE_EFFECTS
+    return 256 if waits or (looks and not stores) else 1
