@@ -81,26 +81,18 @@ def spot(em: Emitter, address: str, space: str) -> tuple[str, str, str]:
         inside = em.new(f"icmp ule i64 {offset}, {limit}")
         place = em.new(f"inttoptr i64 {address} to ptr")
         shadow = warp_word(em, "shadow", "ptr")
-    offset = em.new(f"select i1 {inside}, i64 {offset}, i64 0")
     return inside, place, em.new(f"getelementptr i8, ptr {shadow}, i64 {offset}")
 
 
-def fitting(em: Emitter, inside: str, address: str, shadow: str, size: int, writes: bool, vector: bool) -> str:
-    """Whether an access of the memory at a place is right, for all that its shadow tells (i1)."""
-    kind = f"<32 x i{8 * size}>" if vector else f"i{8 * size}"
+def fitting(em: Emitter, shadow: str, size: int, writes: bool) -> str:
+    """Whether an access of 32 words that follow each other is right, for all that its shadow tells (i1)."""
+    kind = f"<32 x i{8 * size}>"
     word = em.new(f"load {kind}, ptr {shadow}, align 1")
-    want = repeated(ALLOCATED if writes else WRITTEN, size)
-    constant = f"splat (i{8 * size} {want})" if vector else str(want)
+    constant = f"splat (i{8 * size} {repeated(ALLOCATED if writes else WRITTEN, size)})"
     if writes:
         word = em.new(f"and {kind} {word}, {constant}")
     good = em.new(f"icmp eq {kind} {word}, {constant}")
-    if vector:
-        good = em.new(f"icmp eq i32 {em.new(f'bitcast <32 x i1> {good} to i32')}, -1")
-    good = em.new(f"and i1 {inside}, {good}")
-    if size > 1:
-        low = em.new(f"and i64 {address}, {size - 1}")
-        good = em.new(f"and i1 {good}, {em.new(f'icmp eq i64 {low}, 0')}")
-    return good
+    return em.new(f"icmp eq i32 {em.new(f'bitcast <32 x i1> {good} to i32')}, -1")
 
 
 def follow(em: Emitter, address: Value, size: int) -> tuple[str, str]:
@@ -112,24 +104,52 @@ def follow(em: Emitter, address: Value, size: int) -> tuple[str, str]:
     return em.new(f"icmp eq i32 {word}, -1"), first
 
 
-def prepare(em: Emitter, address: Value, size: int, space: str, writes: bool) -> tuple[str, str, str]:
-    """Whether an access can be done at once (i1), and the pointers to memory and shadow."""
-    if address.vector:
-        full, first = follow(em, address, size)
-        inside, place, shadow = spot(em, first, "")
-        test = em.new(f"and i1 {full}, {fitting(em, inside, first, shadow, size, writes, True)}")
-    else:
-        inside, place, shadow = spot(em, address.text, space)
-        test = fitting(em, inside, address.text, shadow, size, writes, False)
-    return test, place, shadow
+def prepare(em: Emitter, address: Value, size: int, writes: bool, slow: str) -> tuple[str, str]:
+    """Go on where an access by 32 addresses can be done at once, at `slow` otherwise: its place and its shadow's."""
+    full, first = follow(em, address, size)
+    goes_on(em, full, slow)
+    place, shadow = test_place(em, first, size, "", slow)
+    goes_on(em, fitting(em, shadow, size, writes), slow)
+    return place, shadow
+
+
+def test_place(em: Emitter, address: str, size: int, space: str, slow: str) -> tuple[str, str]:
+    """Go on where a scalar address is in the memory and aligned, at `slow` otherwise: its place and that of its shadow.
+
+    One test behind the other: as one number they take the processor twice as many steps.
+    """
+    inside, place, shadow = spot(em, address, space)
+    goes_on(em, inside, slow)
+    if size > 1:
+        low = em.new(f"and i64 {address}, {size - 1}")
+        goes_on(em, em.new(f"icmp eq i64 {low}, 0"), slow)
+    return place, shadow
+
+
+def goes_on(em: Emitter, test: str, other: str) -> None:
+    """Leave for `other` unless a test holds, as it nearly always does."""
+    good = em.fresh("good")
+    em.put(f"br i1 {test}, label %{good}, label %{other}, !prof !1")
+    em.label(good)
+
+
+def written(em: Emitter, shadow: str, size: int) -> str:
+    """Whether all of a word of the shadow says that the memory is written (i1)."""
+    word = em.new(f"load i{8 * size}, ptr {shadow}, align 1")
+    return em.new(f"icmp eq i{8 * size} {word}, {repeated(WRITTEN, size)}")
 
 
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
     """memory.py's load_value, checked."""
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
-    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    test, place, _ = prepare(em, address, size, space, False)
-    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
+    slow, done = em.fresh("slow"), em.fresh("done")
+    if address.vector:
+        place = prepare(em, address, size, False, slow)[0]
+    else:
+        place, shadow = test_place(em, address.text, size, space, slow)
+        goes_on(em, written(em, shadow, size), slow)
+    fast = em.fresh("fast")
+    em.put(f"br label %{fast}")
     em.label(fast)
     full = f"<32 x {llvm}>" if address.vector else llvm
     quick = Value(llvm, address.vector, em.new(f"load {full}, ptr {place}, align {size}"))
@@ -150,17 +170,17 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
 def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     """memory.py's store_value, checked."""
     size = max(BITS[value.type] // 8, 1)
-    fast, slow, done = em.fresh("fast"), em.fresh("slow"), em.fresh("done")
-    test, place, shadow = prepare(em, address, size, space, True)
-    em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
-    em.label(fast)
-    mark = Value(f"i{8 * size}", False, str(repeated(WRITTEN, size)))
+    slow, done = em.fresh("slow"), em.fresh("done")
     one = value
     if address.vector:
-        mark, one = em.splat(mark), em.splat(value)
-    elif value.vector:
+        place, shadow = prepare(em, address, size, True, slow)
+        one = em.splat(value)
+        mark = em.splat(Value(f"i{8 * size}", False, str(repeated(WRITTEN, size))))
+        em.put(f"store {mark.typed}, ptr {shadow}, align 1")
+    else:
+        place, shadow = test_place(em, address.text, size, space, slow)
         one = em.first_lane(value)
-    em.put(f"store {mark.typed}, ptr {shadow}, align 1")
+        mark_written(em, shadow, size, slow)
     em.put(f"store {one.typed}, ptr {place}, align {size}")
     em.put(f"br label %{done}")
     em.label(slow)
@@ -171,6 +191,19 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
         em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
     em.put(f"br label %{done}")
     em.label(done)
+
+
+def mark_written(em: Emitter, shadow: str, size: int, slow: str) -> None:
+    """Mark a word, which has to be allocated, as written: mostly it is, and a store to the shadow is saved."""
+    first, again = em.fresh("first"), em.fresh("again")
+    em.put(f"br i1 {written(em, shadow, size)}, label %{again}, label %{first}, !prof !1")
+    em.label(first)
+    word = em.new(f"load i{8 * size}, ptr {shadow}, align 1")
+    allocated = repeated(ALLOCATED, size)
+    goes_on(em, em.new(f"icmp eq i{8 * size} {em.new(f'and i{8 * size} {word}, {allocated}')}, {allocated}"), slow)
+    em.put(f"store i{8 * size} {repeated(WRITTEN, size)}, ptr {shadow}, align 1")
+    em.put(f"br label %{again}")
+    em.label(again)
 
 
 def alignment(em: Emitter, address: Value, size: int) -> None:
