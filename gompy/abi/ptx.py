@@ -220,8 +220,9 @@ parameters have a bit, from bit 0 on."""
 RACE_WRITES, RACE_STRONG, RACE_GLOBAL, RACE_ACQUIRES, RACE_STRAYS, RACE_IN_STEP = 256, 512, 1024, 2048, 4096, 8192
 """`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`, of
 one with acquire order, of one outside of its blocks (these two also of `race_atom`), of code for sm below 70."""
-BARRIER_ALIGNED = 16
-"""Added to the kind in checked code: all lanes of the warp must come to the barrier together."""
+BARRIER_ALIGNED, BARRIER_PLACE = 16, 32
+"""Added to the kind in checked code: all lanes of the warp must come to the barrier together; which of the function's
+it is, a step of this each."""
 TRAPS = ("trap", "local_memory", "not_uniform")
 """Reasons: the instruction; local memory is exhausted; what was called as uniform returned values that differ."""
 VERSIONS = ("S", "V", "E", "W", "X")

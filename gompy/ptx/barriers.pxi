@@ -7,7 +7,8 @@ cdef bint are_mixed(runner *r, uint32_t waiting) noexcept nogil:
     if r.parted or waiting != <uint32_t> ((<uint64_t> 1 << r.nwarps) - 1):
         return True
     for i in range(1, r.nwarps):
-        if r.warps[i].wait_line != r.warps[0].wait_line or r.warps[i].wait_unit != r.warps[0].wait_unit:
+        if (r.warps[i].wait_line != r.warps[0].wait_line or r.warps[i].wait_unit != r.warps[0].wait_unit
+                or r.warps[i].wait_place != r.warps[0].wait_place):
             return True
     return False
 

@@ -550,8 +550,8 @@ cdef void check_barrier(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
             snprintf(text, sizeof(text), "barrier %u for %u threads, more than the block has (%u)", number, threads, 32
                      * r.nwarps)
             tell_finding(w, mask, FOUND_COUNTS, 0, unit, line, text, NULL)
-    w.wait_unit, w.wait_line = unit, line
-    gompy_barrier(w, mask, kind & ~BARRIER_ALIGNED, number, threads, unit, line)
+    w.wait_unit, w.wait_line, w.wait_place = unit, line, <uint32_t> kind // BARRIER_PLACE
+    gompy_barrier(w, mask, kind & (BARRIER_ALIGNED - 1), number, threads, unit, line)
 
 
 cdef void checked_end(runner *r) noexcept nogil:

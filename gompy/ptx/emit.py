@@ -119,6 +119,7 @@ class Emitter:
         self.kernel_params: ParamPlace | None = None  # a kernel's parameters as a block, and where they are in it:
         self.param_offset: dict[str, int] = {}
         self.known: set[str] = set()
+        self.barriers: dict[int, int] = {}  # of checked code: their numbers, by the identity of the statement
         self.notes = 0  # of accesses whose races are looked for (racing.py)
         self.merge_params: set[str] = set()  # results: lanes write them in different blocks
         self.fast = not os.environ.get("GOMPY_PTX_PLAIN")

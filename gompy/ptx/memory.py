@@ -273,6 +273,13 @@ def active_mask(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], Value("i32", False, em.active))
 
 
+def barrier_told(em: Emitter, code: Instruction) -> int:
+    """What the executor is told of a barrier besides its kind: whether all lanes come to it, and which of the
+    function's it is, as a line may have several."""
+    aligned = code.opcode.startswith("bar.") or "aligned" in code.mods
+    return abi.BARRIER_ALIGNED * aligned + abi.BARRIER_PLACE * em.barriers.setdefault(id(code), len(em.barriers))
+
+
 def barrier(em: Emitter, code: Instruction) -> None:
     """bar.sync, bar.arrive, barrier.sync{.aligned}; bar.warp.sync is nothing in lockstep."""
     mods = [m for m in code.mods if m not in ("aligned", "cta")]
@@ -288,10 +295,10 @@ def barrier(em: Emitter, code: Instruction) -> None:
     number = em.first_lane(em.read(code.operands[0], "u32"))
     threads = em.first_lane(em.read(code.operands[1], "u32")) if len(code.operands) == 2 else em.ints("i32", 0)
     kind = abi.BARRIER_KINDS.index(mods[0])
-    if em.checked and (code.base == "bar" or "aligned" in code.mods):
-        kind += abi.BARRIER_ALIGNED
     if em.ends_turn(code):
         return
+    if em.checked:
+        kind += barrier_told(em, code)
     em.helper("barrier", f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, {em.site()}")
 
 
@@ -306,8 +313,8 @@ def barrier_reduction(em: Emitter, code: Instruction) -> None:
     threads = em.first_lane(em.read(code.operands[2], "u32")) if len(code.operands) == 4 else em.ints("i32", 0)
     votes = em.new(f"and i32 {em.bits(em.read(code.operands[-1], 'pred'))}, {em.active}")
     kind = abi.REDUCTIONS.index(mods[1])
-    if em.checked and (code.opcode[:4] == "bar." or "aligned" in code.mods):
-        kind += abi.BARRIER_ALIGNED
+    if em.checked:
+        kind += barrier_told(em, code)
     arguments = f"ptr %w, i32 {em.active}, i32 {kind}, i32 {number.text}, i32 {threads.text}, i32 {votes}, {em.site()}"
     result = Value("i32", False, em.helper("reduce", arguments, "i32"))
     if mods[1] != "popc":

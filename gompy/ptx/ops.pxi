@@ -14,10 +14,10 @@ cdef uint32_t op_reduce(gompy_warp *w, uint32_t mask, int kind, uint32_t number,
         r.barriers[number].votes += count_lanes(votes)
         r.barriers[number].voters += count_lanes(mask)
     if (<ptx_module *> w.module).image.check:
-        race_barrier(w, mask, kind & BARRIER_ALIGNED, number, threads, unit, line)
+        race_barrier(w, mask, kind & -BARRIER_ALIGNED, number, threads, unit, line)
     else:
         gompy_barrier(w, mask, BARRIER_SYNC, number, threads, unit, line)
-    kind &= ~BARRIER_ALIGNED
+    kind &= BARRIER_ALIGNED - 1
     return w.votes if kind == REDUCE_POPC else w.votes == w.voters if kind == REDUCE_AND else w.votes != 0
 
 

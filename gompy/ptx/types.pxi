@@ -41,8 +41,8 @@ from gompy.native.environment cimport gompy_child_environ_without, gompy_program
 from gompy.native.own_folders cimport gompy_cache_folder, gompy_is_ours, gompy_own_folder
 from gompy.native.interpreter cimport gompy_python_of
 from gompy.native.ptx cimport (
-    ATOM_EXCH, ATOM_LATER, ATOM_UNUSED, BARRIER_ALIGNED, BARRIER_SYNC, BUILTIN_COUNT, BUILTIN_FREE, BUILTIN_MALLOC,
-    BUILTIN_VPRINTF,
+    ATOM_EXCH, ATOM_LATER, ATOM_UNUSED, BARRIER_ALIGNED, BARRIER_PLACE, BARRIER_SYNC, BUILTIN_COUNT, BUILTIN_FREE,
+    BUILTIN_MALLOC, BUILTIN_VPRINTF,
     CODE_CHECKED, CODE_PLAIN, CODE_RACING,
     FORM_COUNT, FORM_E, FORM_S, FORM_V, FORM_W, FORM_X, GOMPY_LOCAL_BASE, GOMPY_MAGIC, GOMPY_SHARED_BASE,
     GOMPY_SHARED_LIMIT,
@@ -119,7 +119,7 @@ cdef extern from "warp.h" nogil:
         uint32_t place
         char *stack
         void *wait_unit
-        uint32_t wait_line, votes, voters
+        uint32_t wait_line, wait_place, votes, voters
         const ptx_host_ranges *hosts
     gompy_warp *gompy_running
     void gompy_switch(void **save, void *load) noexcept

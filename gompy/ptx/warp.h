@@ -46,7 +46,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   uint32_t barrier, place;
   char *stack;
   void *wait_unit;                      /* checked code: where the warp waits */
-  uint32_t wait_line;
+  uint32_t wait_line, wait_place;       /* wait_place: which of the function's barriers */
   uint32_t votes, voters;               /* bar.red: what the barrier was left with */
   const ptx_host_ranges *hosts;         /* the program's memory that may be used, or NULL */
 };
