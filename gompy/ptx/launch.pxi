@@ -11,6 +11,7 @@ cdef uint64_t run_blocks(run *launch) noexcept nogil:
         return 0
     r.prepared = False
     r.next_block = r.end_block = r.taken = 0
+    r.turn = -1
     gompy_need_signal_stack()
     gompy_usual(&modes)
     while not launch.failed and take_block(r, launch, &block):
@@ -19,6 +20,8 @@ cdef uint64_t run_blocks(run *launch) noexcept nogil:
     gompy_running = NULL
     if r.sums.used:
         gompy_add_sums(&r.sums)
+    if launch.turns != NULL:
+        leave_turns(r)
     gompy_as_before(&modes)
     block = r.taken
     give_runner(r)
@@ -203,11 +206,6 @@ cdef bint may_launch(ptx_function *function, const function_record *f, const ptx
                  function.name,
                  <unsigned long long> f.param_bytes, config.params_size)
         return False
-    if config.together and module.image.check & PTX_CHECK_RACE:
-        failure.code = PTX_ERROR_NOT_SUPPORTED
-        snprintf(failure.message, sizeof(failure.message),
-                 "kernel '%s': cooperative launches with GOMPY_CHECK=race are not implemented", function.name)
-        return False
     return True
 
 
@@ -271,7 +269,7 @@ cdef int count_threads(run *launch) noexcept nogil:
         wanted = <int> launch.blocks
     launch.at_once = launch.blocks // (64 * <uint64_t> wanted)
     launch.at_once = 1 if launch.at_once == 0 else MOST_AT_ONCE if launch.at_once > MOST_AT_ONCE else launch.at_once
-    return 1 if launch.races != NULL else wanted
+    return 1 if launch.races != NULL and not c.together else wanted
 
 
 cdef void run_grid(run *launch, int wanted) noexcept nogil:
@@ -297,6 +295,8 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
         launch.helpers = call_helpers(launch, wanted - 1)
     if launch.config.together and count_helpers(launch.helpers) < wanted - 1:
         no_launch_memory(launch, "no host threads for all blocks of a cooperative launch")
+        if launch.turns != NULL:
+            gompy_turns_abandon(launch.turns)
     launch.begun = gompy_ticks()
     taken = run_blocks(launch)
     if taken:

@@ -139,7 +139,7 @@ gompy_race_place (const struct gompy_races *r, struct gompy_access *access, uint
       return &r->memory;
     }
   offset = address - GOMPY_SHARED_BASE;
-  access->first = access->settled = r->ordered_before;
+  access->first = access->settled = r->shared_first;
   *word = offset / 4;
   return offset < shared_size ? &r->shared : NULL;
 }

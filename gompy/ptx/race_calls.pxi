@@ -139,9 +139,10 @@ cdef inline void look_at(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_
 
 
 cdef inline bint can_order(gompy_warp *w) noexcept nogil:
-    """Whether an atomic word can order anything: some flag is there to be read, or the warp's fence makes it one."""
+    """Whether an atomic word can order anything: some flag is there to be read, or the warp's fence makes it one, or it
+    may be of the grid's barrier."""
     cdef gompy_races *races = <gompy_races *> w.races
-    return races.nflags or races.has_fenced[w.warpid]
+    return races.nflags or races.has_fenced[w.warpid] or races.grid != NULL
 
 
 cdef inline void end_notes_of(gompy_races *races, uint32_t mask, const uint64_t *a, uint32_t size) noexcept nogil:
@@ -355,6 +356,14 @@ cdef void order_by(gompy_warp *w, uint64_t address, bint writes, bint reads, bin
     # Each block counts its threads there when it ends, which nobody looks at (GCC, libgomp/team.c: gomp_free_thread).
     if library and address == races.counter:
         return
+    if races.grid != NULL and address == races.grid.word:
+        if writes:
+            gompy_grid_arrive(races, w.warpid)
+        else:
+            gompy_grid_read(races, w.warpid)
+        if acquires:
+            gompy_race_acquire(races, w.warpid)
+        return
     if library:
         gompy_race_fence(races, w.warpid)
     if reads and acquires:
@@ -382,7 +391,7 @@ cdef const char *why_unordered(const gompy_races *races, const gompy_race_found 
     """What would have ordered two accesses."""
     if (race.who ^ race.other.who) & GOMPY_WHO_STRONG:
         return "one is atomic, the other is not, and nothing orders them"
-    if race.other.epoch < races.run_first:
+    if not gompy_race_own(races, race.other.epoch):
         return "blocks have no order among themselves"
     if gompy_who_warp(race.who) == gompy_who_warp(race.other.who):
         return "the lanes of a warp go their own ways: no __syncwarp (bar.warp.sync) is between them"

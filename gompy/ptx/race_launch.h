@@ -21,7 +21,9 @@ gompy_race_forget_flags (struct gompy_races *r)
   memset (r->flag_lines, r->watched ? 0xff : 0, GOMPY_FLAG_LINES * sizeof *r->flag_lines);
   r->filling = NULL;
   r->nflags = r->own_flags = 0;
-  r->heard = 0;
+  r->heard = r->grid != NULL;
+  for (int i = 0; r->grid && i < GOMPY_GRID_PHASES; i++)
+    r->grid->phases[i].nseen = 0;
 }
 
 /* Whether an access of an earlier block of this launch may come before one that is still to come.  */
@@ -81,6 +83,7 @@ gompy_race_forget (struct gompy_races *r)
   r->epoch = 1;
   r->launch_first = r->own_first = r->settled = 1;
   r->nruns = r->nworks = 0;
+  r->nforgets++;
   if (r->order && r->works)
     {
       r->works[r->nworks++] = r->work;
@@ -207,17 +210,26 @@ gompy_race_new_order (struct gompy_races *r)
     r->knows[w].of[w] = r->run_first;
 }
 
+/* What runs from the newest epoch on is a block that nothing is known of.  */
+static void
+gompy_race_home (struct gompy_races *r)
+{
+  r->run_first = r->ordered_before = r->shared_first = r->epoch;
+  r->self = r->nruns;
+  r->forgets = r->nforgets;
+  r->runs[r->nruns++] = (struct gompy_run) { r->epoch, r->block, r->self };
+  gompy_race_new_order (r);
+}
+
 /* A block has used up all numbers: it goes on as if it began here.  Races with what came before are missed.  */
 static __attribute__ ((noinline)) void
 gompy_race_anew (struct gompy_races *r)
 {
-  uint32_t block = r->nruns ? r->runs[r->nruns - 1].block : 0;
   gompy_race_forget (r);
   gompy_race_new_shared (r);
-  r->run_first = r->ordered_before = ++r->epoch;
+  ++r->epoch;
   if (r->runs)
-    r->runs[r->nruns++] = (struct gompy_run) { r->run_first, block };
-  gompy_race_new_order (r);
+    gompy_race_home (r);
 }
 
 static inline int32_t
@@ -302,6 +314,21 @@ gompy_race_make_marks (struct gompy_races *r, uint64_t words)
   r->nmarks = r->marks ? (uint32_t) words : 0;
 }
 
+/* Room for one more run; 0, or -1 for lack of memory.  */
+static int
+gompy_race_room (struct gompy_races *r)
+{
+  if (r->nruns < r->runs_room)
+    return 0;
+  uint32_t room = 2 * r->runs_room + 64;
+  void *more = realloc (r->runs, room * sizeof *r->runs);
+  if (!more)
+    return -1;
+  r->runs = more;
+  r->runs_room = room;
+  return 0;
+}
+
 /* Begin a block; 0, or -1 for lack of memory.  */
 static int
 gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64_t shared)
@@ -316,22 +343,15 @@ gompy_race_block (struct gompy_races *r, uint64_t block, uint32_t nwarps, uint64
     }
   if (r->epoch > GOMPY_EPOCH_NEW)
     gompy_race_forget (r);
-  if (r->nruns == r->runs_room)
-    {
-      uint32_t room = 2 * r->runs_room + 64;
-      void *more = realloc (r->runs, room * sizeof *r->runs);
-      if (!more)
-        return -1;
-      r->runs = more;
-      r->runs_room = room;
-    }
-  r->run_first = r->ordered_before = gompy_race_epoch (r);
-  r->runs[r->nruns++] = (struct gompy_run) { r->run_first, (uint32_t) block };
+  if (gompy_race_room (r))
+    return -1;
   r->own_flags = 0;
   r->nwarps = nwarps;
+  r->block = (uint32_t) block;
   gompy_race_new_shared (r);
   memset (r->leavers, 0, sizeof r->leavers);
-  gompy_race_new_order (r);
+  gompy_race_epoch (r);
+  gompy_race_home (r);
   return 0;
 }
 

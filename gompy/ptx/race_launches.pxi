@@ -151,6 +151,46 @@ cdef void describe_work(const ptx_order *order, gompy_work *work) noexcept nogil
     work.callers[0], work.callers[1], work.name_caller = order.callers[0], order.callers[1], order.name_caller
 
 
+cdef bint begin_turns(run *launch) noexcept nogil:
+    """Its blocks run together: they take turns.  False: no memory."""
+    launch.turns = gompy_turns_new(<uint32_t> launch.blocks)
+    return (launch.turns != NULL
+            and gompy_grid_new(launch.races, <uint32_t> launch.blocks, launch.config.workspace + 4) == 0)
+
+
+cdef bint take_turn(runner *r, uint64_t block) noexcept nogil:
+    """A block of those begins when it is its turn.  False: the launch has failed."""
+    leave_turns(r)
+    if not gompy_turn_begin(r.launch.turns, <uint32_t> block, &r.launch.failed):
+        return False
+    r.turn = <int64_t> block
+    gompy_grid_begin(r.launch.races)
+    return True
+
+
+cdef void leave_turns(runner *r) noexcept nogil:
+    """The block that the host thread has run, if there is one, is over."""
+    if r.turn >= 0:
+        gompy_grid_end(r.launch.races)
+        gompy_turn_end(r.launch.turns, <uint32_t> r.turn, &r.launch.failed)
+        r.turn = -1
+
+
+cdef void pass_turn(runner *r) noexcept nogil:
+    """All warps of a block wait: another block's turn."""
+    cdef gompy_races *races = r.launch.races
+    cdef gompy_block_known known
+    gompy_race_end_notes(races)
+    if num_waiting:
+        settle_races()
+    if races.nlater:
+        look_at_later(&r.warps[0])
+    known = races.known
+    gompy_turn_pass(r.launch.turns, <uint32_t> r.turn, &r.launch.failed)
+    if gompy_grid_resume(races, &known):
+        no_launch_memory(r.launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")
+
+
 cdef bint begin_races(run *launch) noexcept nogil:
     """A launch whose races are looked for: the only one until end_races.  False: no memory."""
     global all_races, num_waiting
@@ -174,7 +214,10 @@ cdef bint begin_races(run *launch) noexcept nogil:
     begin_stores()
     all_races.watched = stores_watched
     gompy_race_forget_flags(all_races)
-    launch.race_mask = racy_places(launch)
+    if launch.config.together and not begin_turns(launch):
+        end_races(launch)
+        return False
+    launch.race_mask = ~<uint64_t> 0 if launch.config.together else racy_places(launch)
     if launch.race_mask == ~<uint64_t> 0:
         all_blocks(launch)
         return True
@@ -186,6 +229,9 @@ cdef bint begin_races(run *launch) noexcept nogil:
 
 
 cdef void end_races(run *launch) noexcept nogil:
+    gompy_turns_free(launch.turns)
+    launch.turns = NULL
+    gompy_grid_free(launch.races)
     launch.races = NULL
     end_stores()
     pthread_mutex_unlock(&race_lock)
@@ -216,6 +262,8 @@ cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
 
 cdef bint begin_raced_block(runner *r, uint64_t block, uint64_t shared) noexcept nogil:
     """What is known of accesses when a block begins.  False: no memory."""
+    if r.launch.turns != NULL and not take_turn(r, block):
+        return False
     if r.mixed:
         set_mixed(r, False)
     r.parted = False

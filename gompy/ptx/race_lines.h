@@ -136,9 +136,9 @@ gompy_row_safe (struct gompy_races *r, const struct gompy_access *access, const 
   if (access->plain_reads && differs & GOMPY_WHO_STRONG
       && (row->who & GOMPY_WHO_STRONG ? row->who : who) & GOMPY_ROW_WRITE && !(row->who & who & GOMPY_ROW_WRITE))
     return 1; /* gompy_race_word has why */
-  if (row->epoch < access->run_first)
+  if (!gompy_race_own (r, row->epoch))
     return gompy_race_told (r, &(struct gompy_touch) { row->epoch, row->who }, 0);
-  if (row->epoch < access->ordered_before)
+  if (row->epoch >= access->run_first && row->epoch < access->ordered_before)
     return 1;
   if (gompy_who_warp (differs))
     return row->epoch <= r->knows[gompy_who_warp (who)].of[gompy_who_warp (row->who)];

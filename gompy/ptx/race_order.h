@@ -2,7 +2,7 @@
 #ifndef GOMPY_PTX_RACE_ORDER_H
 #define GOMPY_PTX_RACE_ORDER_H
 
-#include "race_launch.h"
+#include "race_grid.h"
 
 static inline void
 gompy_clocks_join (struct gompy_clocks *to, const struct gompy_clocks *from)
@@ -20,6 +20,12 @@ gompy_race_acquire (struct gompy_races *r, uint32_t warp)
   for (uint32_t i = 0; i < r->npending[warp]; i++)
     gompy_race_see (r, warp, r->pending[warp][i].flag, r->pending[warp][i].version);
   r->npending[warp] = 0;
+  if (r->passing >> warp & 1)
+    {
+      const struct gompy_grid_phase *phase = gompy_grid_pass (r, warp);
+      for (uint32_t i = 0; i < phase->nseen; i++)
+        gompy_race_see (r, warp, phase->seen[i].flag, phase->seen[i].version);
+    }
 }
 
 /* A warp comes to a barrier.  By the model only a fence tells what flags do; that a barrier does is counted on by much
@@ -72,7 +78,7 @@ gompy_race_empty (struct gompy_races *r, uint32_t number)
 {
   if (r->leavers[number] == r->nwarps)
     {
-      r->ordered_before = gompy_race_epoch (r);
+      r->ordered_before = r->shared_first = gompy_race_epoch (r);
       for (uint32_t w = 0; w < r->nwarps; w++)
         r->knows[w].of[w] = r->ordered_before;
       gompy_race_new_shared (r);
@@ -87,7 +93,7 @@ gompy_race_meet (struct gompy_races *r)
 {
   struct gompy_clocks fenced = { { 0 } };
   uint8_t has_fenced = 0;
-  r->ordered_before = gompy_race_epoch (r);
+  r->ordered_before = r->shared_first = gompy_race_epoch (r);
   for (uint32_t w = 0; w < r->nwarps; w++)
     {
       for (uint32_t other = 0; other < r->nwarps; other++)
@@ -203,7 +209,7 @@ gompy_race_drop_flags (struct gompy_races *r, uint64_t address, uint64_t size)
       while (*at)
         if ((*at)->address - address < size && (*at)->address - word < 4)
           {
-            r->own_flags -= (*at)->blocks[0].run == r->nruns - 1;
+            r->own_flags -= (*at)->blocks[0].run == r->self;
             r->nflags--;
             *at = (*at)->next;
           }
@@ -221,21 +227,16 @@ gompy_race_flag (struct gompy_races *r, uint64_t address)
   return at;
 }
 
-static int
-gompy_race_saw (struct gompy_races *r, struct gompy_flag_seen *seen, uint32_t *count, uint32_t most,
-                struct gompy_flag *flag, uint32_t version)
+/* What the block has written of a flag itself, or NULL.  Where blocks run one after the other that is the last.  */
+static struct gompy_flag_block *
+gompy_flag_own (const struct gompy_races *r, struct gompy_flag *flag)
 {
-  for (uint32_t i = 0; i < *count; i++)
-    if (seen[i].flag == flag)
-      {
-        seen[i].version = seen[i].version > version ? seen[i].version : version;
-        seen[i].run = seen[i].run == r->nruns - 1 ? seen[i].run : ~0u;
-        return 1;
-      }
-  if (*count == most)
-    return 0;
-  seen[(*count)++] = (struct gompy_flag_seen) { flag, version, r->nruns - 1 };
-  return 1;
+  for (uint32_t i = flag->count; i-- > 0;)
+    if (flag->blocks[i].run == r->self)
+      return &flag->blocks[i];
+    else if (!r->grid)
+      return NULL;
+  return NULL;
 }
 
 /* A warp writes an atomic word: who reads it later knows what the warp's last fence knew.  */
@@ -243,7 +244,7 @@ static void
 gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
 {
   struct gompy_flag **at, *flag;
-  struct gompy_flag_block *block = NULL;
+  struct gompy_flag_block *block;
   if (!r->has_fenced[warp])
     return;
   at = gompy_race_flag (r, address);
@@ -259,11 +260,9 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
     }
   flag = *at;
   flag->version++;
-  if (flag->count && flag->blocks[flag->count - 1].run == r->nruns - 1)
-    block = &flag->blocks[flag->count - 1];
-  else
+  block = gompy_flag_own (r, flag);
+  if (!block)
     {
-      /* Blocks run one after the other, so a block that is here already would be the last.  */
       if (flag->count == flag->room)
         {
           uint32_t room = 2 * flag->room + 4;
@@ -277,7 +276,7 @@ gompy_race_publish (struct gompy_races *r, uint32_t warp, uint64_t address)
         }
       block = &flag->blocks[flag->count++];
       memset (block, 0, sizeof *block);
-      block->run = r->nruns - 1;
+      block->run = r->self;
       block->since = flag->version;
     }
   gompy_clocks_join (&block->clocks, &r->fenced[warp]);
@@ -298,10 +297,10 @@ gompy_race_is_flag (struct gompy_races *r, uint64_t address)
 static void
 gompy_race_see (struct gompy_races *r, uint32_t warp, struct gompy_flag *flag, uint32_t version)
 {
-  const struct gompy_flag_block *last = flag->count ? &flag->blocks[flag->count - 1] : NULL;
-  r->heard |= last && flag->blocks[0].run != r->nruns - 1;
-  if (last && last->run == r->nruns - 1 && last->since <= version)
-    gompy_clocks_join (&r->knows[warp], &last->clocks);
+  const struct gompy_flag_block *own = gompy_flag_own (r, flag);
+  r->heard |= flag->count && flag->blocks[0].run != r->self;
+  if (own && own->since <= version)
+    gompy_clocks_join (&r->knows[warp], &own->clocks);
   gompy_race_saw (r, r->seen, &r->nseen, GOMPY_RACE_KNOWN, flag, version);
 }
 
@@ -371,7 +370,9 @@ gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch, uint64_
       const struct gompy_work *work = gompy_race_work (r, touch->epoch);
       return !r->order || r->order->before[work->stream] >= work->ticket;
     }
-  run = gompy_race_run (r, touch->epoch);
+  run = r->runs[gompy_race_run (r, touch->epoch)].home;
+  if (gompy_grid_tells (r, touch, run))
+    return 1;
   r->visit++;
   if (r->nseen == GOMPY_RACE_KNOWN)
     return 1; /* more than can be remembered */
@@ -386,7 +387,7 @@ static inline int
 gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint32_t warp, uint32_t lane, int in_step)
 {
   uint32_t other = gompy_who_warp (touch->who), its = gompy_who_lane (touch->who);
-  if (touch->epoch < r->run_first)
+  if (!gompy_race_own (r, touch->epoch))
     return gompy_race_told (r, touch, r->judged);
   if (other != warp)
     return touch->epoch <= r->knows[warp].of[other];

@@ -1,4 +1,4 @@
-# races.h, race_launch.h, race_order.h, race_accesses.h, race_rows.h, race_later.h, race_notes.h and race_streams.h.
+# races.h, race_launch.h, race_grid.h, race_turns.h, race_order.h, race_accesses.h, race_rows.h, race_later.h, race_notes.h and race_streams.h.
 
 from gompy.native.ptx_executor cimport ptx_order
 
@@ -33,8 +33,15 @@ cdef extern from "races.h" nogil:
         const char *what
         uint32_t grid[3]
         uint32_t block[3]
+    struct gompy_block_known:
+        pass
+    struct gompy_grid:
+        uint64_t word
     struct gompy_races:
         int32_t run_first
+        gompy_block_known known
+        gompy_grid *grid
+        uint32_t nlater
         int32_t own_first
         gompy_work work
         uint32_t nflags
@@ -69,7 +76,28 @@ cdef extern from "race_launch.h" nogil:
     void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
     uint32_t gompy_race_block_of(gompy_races *, int32_t epoch)
 
+cdef extern from "race_grid.h" nogil:
+    bint gompy_race_own(const gompy_races *, int32_t epoch)
+    int gompy_grid_new(gompy_races *, uint32_t nblocks, uint64_t word)
+    void gompy_grid_free(gompy_races *)
+    void gompy_grid_begin(gompy_races *)
+    void gompy_grid_end(gompy_races *)
+    int gompy_grid_resume(gompy_races *, const gompy_block_known *known)
+    void gompy_grid_arrive(gompy_races *, uint32_t warp)
+    void gompy_grid_read(gompy_races *, uint32_t warp)
+
+cdef extern from "race_turns.h" nogil:
+    struct gompy_turns:
+        pass
+    gompy_turns *gompy_turns_new(uint32_t count)
+    void gompy_turns_free(gompy_turns *)
+    bint gompy_turn_begin(gompy_turns *, uint32_t block, const int *failed)
+    void gompy_turn_pass(gompy_turns *, uint32_t block, const int *failed)
+    void gompy_turn_end(gompy_turns *, uint32_t block, const int *failed)
+    void gompy_turns_abandon(gompy_turns *)
+
 cdef extern from "race_order.h" nogil:
+    void gompy_race_acquire(gompy_races *, uint32_t warp)
     const gompy_work *gompy_race_work(const gompy_races *, int32_t epoch)
     void gompy_race_come(gompy_races *, uint32_t warp)
     void gompy_race_join(gompy_races *, uint32_t warp, uint32_t number)

@@ -53,8 +53,9 @@ static inline uint32_t gompy_who_site (uint32_t who) { return who >> 16; }
 
 struct gompy_clocks { int32_t of[GOMPY_RACE_WARPS]; };
 
-/* The blocks of a launch as they ran: the first epoch of each.  */
-struct gompy_run { int32_t first; uint32_t block; };
+/* The blocks of a launch as they ran: the first epoch of each, and `home`, the block's first run.  It has several where
+   blocks run together (race_grid.h).  */
+struct gompy_run { int32_t first; uint32_t block, home; };
 enum { GOMPY_STAMP = 1 << 22, GOMPY_SYNC = 1 << 15 }; /* a step of `stamp`, of `syncs` (race_marks.h) */
 enum { GOMPY_EPOCH_NEW = 0xc000000, GOMPY_EPOCH_LAST = 0xffffff0 }; /* of 28 bits: struct gompy_line */
 
@@ -116,6 +117,41 @@ enum { GOMPY_RACE_WORKS = 4096, GOMPY_RACE_RUNS = 1 << 22 };
 /* What is remembered of a window of memory.  */
 struct gompy_space { struct gompy_line *lines; struct gompy_words *words; };
 
+/* What is known of a block as far as it has run: of its warps, and of what came before elsewhere.  */
+#define GOMPY_BLOCK_FIELDS                                                                                             \
+  uint32_t block, self;                 /* its number; its first run, of r->runs */                                    \
+  uint32_t forgets;                     /* of the races: how often all was forgotten before what stands here */        \
+  int32_t shared_first;                 /* what was in shared memory before that is over */                            \
+  struct gompy_clocks knows[GOMPY_RACE_WARPS];                                                                         \
+  struct gompy_clocks fenced[GOMPY_RACE_WARPS];                                                                        \
+  uint8_t has_fenced[GOMPY_RACE_WARPS];                                                                                \
+  struct gompy_clocks meeting[16], meeting_fenced[16]; /* at each barrier */                                           \
+  uint8_t meeting_has_fenced[16];                                                                                      \
+  uint32_t met;                         /* a bit for each barrier that something is known at; else all is 0 */         \
+  uint32_t leavers[16];                                                                                                \
+  struct gompy_flag_seen seen[GOMPY_RACE_KNOWN];                                                                       \
+  uint32_t nseen;                                                                                                      \
+  struct gompy_flag_seen pending[GOMPY_RACE_WARPS][GOMPY_RACE_PENDING]; /* read, no fence since */                     \
+  uint32_t npending[GOMPY_RACE_WARPS];                                                                                 \
+  uint32_t arrivals, passed;            /* at the grid's barrier (race_grid.h); of these, it is known to be behind */  \
+  uint32_t passing;                     /* warps that have read that all have come, no fence since */                  \
+  struct gompy_space shared;
+
+struct gompy_block_known { GOMPY_BLOCK_FIELDS };
+
+/* A barrier of all blocks: who has come, and what each knew then.  */
+struct gompy_grid_phase
+{
+  uint32_t number, arrived, nseen;
+  struct gompy_flag_seen seen[GOMPY_RACE_KNOWN];
+  struct gompy_clocks *clocks;          /* of each block */
+};
+
+enum { GOMPY_GRID_PHASES = 4 };
+
+/* Blocks that run together.  */
+struct gompy_grid { uint64_t word; uint32_t nblocks; struct gompy_grid_phase phases[GOMPY_GRID_PHASES]; };
+
 struct gompy_warp;
 
 struct gompy_races
@@ -133,18 +169,14 @@ struct gompy_races
   struct gompy_run *runs;
   uint32_t nruns, runs_room;
   uint32_t nwarps;
-  struct gompy_clocks knows[GOMPY_RACE_WARPS];
-  struct gompy_clocks fenced[GOMPY_RACE_WARPS];
-  uint8_t has_fenced[GOMPY_RACE_WARPS];
-  struct gompy_clocks meeting[16], meeting_fenced[16]; /* at each barrier */
-  uint8_t meeting_has_fenced[16];
-  uint32_t met;                         /* a bit for each barrier that something is known at; else all is 0 */
-  uint32_t leavers[16];
-  struct gompy_flag_seen seen[GOMPY_RACE_KNOWN];
-  uint32_t nseen, visit;
-  struct gompy_flag_seen pending[GOMPY_RACE_WARPS][GOMPY_RACE_PENDING]; /* read, no fence since */
-  uint32_t npending[GOMPY_RACE_WARPS];
-  struct gompy_space shared;
+  union
+  {
+    struct { GOMPY_BLOCK_FIELDS };
+    struct gompy_block_known known;     /* the same as one */
+  };
+  uint32_t visit;
+  uint32_t nforgets;                    /* how often all was forgotten */
+  struct gompy_grid *grid;              /* of the launch, if its blocks run together */
   uint64_t shared_size;
   uint32_t *marks;                      /* of its words (race_marks.h), and how many there is room for: */
   uint32_t nmarks, stamp;               /* stamp: since the last barrier of all; syncs of lanes, by warp: */

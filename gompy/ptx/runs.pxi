@@ -49,6 +49,7 @@ cdef struct run:                        # one launch
     uint32_t told                       # checked code: findings told, and not told
     uint64_t untold, places
     gompy_races *races                  # they are looked for, or NULL
+    gompy_turns *turns                  # then, if blocks run together; or NULL
     uint64_t race_mask                  # where (race_launches.pxi)
     uint64_t[2 * RACE_PARAMS] race_blocks  # the warp's
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
@@ -100,6 +101,7 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     uint32_t numbered                   # and how many warps have them
     uint64_t taken                      # blocks of this launch so far
     uint64_t next_block, end_block      # those that the host thread has taken and not begun
+    int64_t turn                        # the block that takes its turns here (race_launches.pxi), or -1
     uint64_t placed                     # the block that the warps' ctaid are of
     uint8_t places[32]                  # stacks and local memories that are free, the last one first
     uint32_t nplaces

@@ -255,7 +255,11 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         idle = 0 if r.moved else idle + 1
         if idle == IDLE_ROUNDS:
             idle = 0
-            if launch.deferred:
+            if launch.turns != NULL:
+                pass_turn(r)
+                if launch.failed:
+                    return False
+            elif launch.deferred:
                 launch.more(launch)  # it may wait for another block
             else:
                 sched_yield()

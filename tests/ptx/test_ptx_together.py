@@ -92,10 +92,76 @@ def test_one_that_fails_ends_all(device: Device) -> None:
     assert failure.value.code == 719
 
 
-def test_not_with_races() -> None:
+def told(text: str, blocks: int, threads: int = 64, seed: int = 0) -> list[str]:
+    """What is told of a launch of the ring's kernel: all of it but places."""
     with Device(1 << 22, CHECK_RACE) as made:
-        kernel = made.load(RING).function("ring")
-        with pytest.raises(ExecutorError) as failure:
-            kernel.launch((2, 1, 1), (32, 1, 1), [made.upload(bytes(64))], together=True)
-    assert failure.value.code == 801
-    assert "cooperative launches with GOMPY_CHECK=race are not implemented" in failure.value.log
+        kernel = made.load(text).function("ring")
+        kernel.launch((blocks, 1, 1), (threads, 1, 1), [made.upload(bytes(4096))], together=True, seed=seed)
+        return list(made.warnings)
+
+
+def alone(instruction: str) -> str:
+    """The ring, where the first thread does something more with the next block's word in each turn, at one of the
+    places TURN, MIDDLE, END: before the barriers, between them, behind both."""
+    place, text = instruction.split(": ", 1)
+    marks = {"TURN": "turn:\n", "MIDDLE": "  mov.u32 %r11, 1;\n", "END": "done:\n"}
+    return RING.replace(marks[place], f"{marks[place]}  {text}\n")
+
+
+RIGHT = {
+    "the ring": RING,
+    "reads of the first barrier's side": alone("TURN: @%p ld.global.u32 %r7, [%next];"),
+    "writes of its own word": alone("MIDDLE: @%p st.global.u32 [%mine], %r7;"),
+    "reads behind the second": alone("END: @%p ld.global.u32 %r7, [%next];"),
+    "by acquire and release": RING.replace("membar.gl;", "")
+    .replace("atom.global.add", "atom.acq_rel.gpu.global.add")
+    .replace("ld.volatile.global.u32 %r10", "ld.acquire.gpu.global.u32 %r10"),
+}
+WRONG = {
+    "no barrier of the grid": RING.replace("  @!%p bra passed;\n", "  bra passed;\n"),
+    "a read between the barriers": alone("MIDDLE: @%p ld.global.u32 %r10, [%next];"),
+    "a word of all before the first": alone("TURN: @%p st.global.u32 [%c+2048], %r2;"),
+    "a word of all behind the second": alone("END: @%p st.global.u32 [%c+2048], %r2;"),
+    "no fence before it": RING.replace("  membar.gl;\n  mov.u32 %r8", "  mov.u32 %r8"),
+    "no fence and no barrier behind it": RING.replace("  membar.gl;\npassed:\n  bar.sync 0;", "passed:"),
+}
+"""Each thread 0 reads its neighbour's word, waits for all, and writes its own."""
+
+
+@pytest.mark.parametrize(("blocks", "seed"), [(2, 0), (24, 0), (24, 5)])
+@pytest.mark.parametrize("name", RIGHT)
+def test_no_races(name: str, blocks: int, seed: int) -> None:
+    assert told(RIGHT[name], blocks, seed=seed) == []
+
+
+@pytest.mark.parametrize(("blocks", "seed"), [(2, 0), (24, 0), (24, 5)])
+@pytest.mark.parametrize("name", WRONG)
+def test_races(name: str, blocks: int, seed: int) -> None:
+    assert any("blocks have no order among themselves" in line for line in told(WRONG[name], blocks, seed=seed))
+
+
+def test_shared_memory_across_a_turn() -> None:
+    """A block that waits for another one remembers what its warps have done since their last barrier."""
+    read = "  ld.shared.u32 %r10, [tile];\n"
+    text = RING.replace("  mov.u32 %r6, 0;\n", "  mov.u32 %r6, 0;\n  .shared .b32 tile;\n")
+    before = text.replace(
+        "  membar.gl;\n  mov.u32 %r8", "  @%p st.shared.u32 [tile], %r4;\n  membar.gl;\n  mov.u32 %r8"
+    )
+    assert told(before.replace("passed:\n  bar.sync 0;", f"passed:\n{read}  bar.sync 0;"), 3)
+    assert told(before.replace("passed:\n  bar.sync 0;", f"passed:\n  bar.sync 0;\n{read}  bar.sync 0;"), 3) == []
+
+
+def test_one_that_fails_ends_all_where_races_are_looked_for() -> None:
+    with pytest.raises(ExecutorError) as failure:
+        told(RING.replace("turn:\n", "turn:\n  setp.eq.u32 %q, %r2, 2; @%q trap;\n"), 8)
+    assert failure.value.code == 719
+
+
+def test_the_next_launch_takes_no_turns() -> None:
+    with Device(1 << 22, CHECK_RACE) as made:
+        module = made.load(RING)
+        cells = made.upload(bytes(4096))
+        for blocks in (3, 1, 24):
+            module.function("ring").launch((blocks, 1, 1), (64, 1, 1), [cells], together=True)
+        made.load(RING.replace("@!%p bra passed", "bra passed")).function("ring").launch((3, 1, 1), (64, 1, 1), [cells])
+        assert any(line.startswith("race on") for line in made.warnings)

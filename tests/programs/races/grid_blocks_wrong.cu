@@ -1,0 +1,23 @@
+/* wrong: blocks run together, but only the threads of each wait for one another. */
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void smooth (int *a, int n, int turns)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int t = 0; t < turns; t++)
+    {
+      int sum = a[(i + n - 1) % n] + a[i] + a[(i + 1) % n];
+      __syncthreads ();
+      a[i] = sum / 3;
+    }
+}
+int main ()
+{
+  int *a, n = 8 * 96, turns = 5;
+  cudaMallocManaged (&a, n * sizeof (int));
+  for (int i = 0; i < n; i++)
+    a[i] = 7 * i % 1000;
+  void *arguments[] = { &a, &n, &turns };
+  cudaLaunchCooperativeKernel ((void *) smooth, dim3 (8), dim3 (96), arguments, 0, 0);
+  return cudaDeviceSynchronize () != cudaSuccess;
+}
