@@ -19,6 +19,12 @@ def is_ours(word: str) -> bool:
     return word.startswith("-W") and any(word == form.format(name) for name in NAMES for form in forms)
 
 
+def asked_for(words: str, name: str) -> bool:
+    """Whether it is on, and an option says so: it may cost what is not wanted else."""
+    given = words.split()
+    return bool(setting(words, name)) and any(form in given for form in (f"-W{name}", f"-Werror={name}"))
+
+
 def setting(words: str, name: str) -> str:
     """``warning``, ``error``, or nothing where it is off: the later option wins, as with gcc; -w inhibits all."""
     if NONE in words.split():

@@ -26,6 +26,18 @@ def words_of_lost(options: str) -> list[str]:
     return {"": [f"{LOST}off"], "error": [f"{LOST}error"]}.get(level, [])
 
 
+def find_for_lost(command: compiler.Compiler, options: str) -> tuple[list[str], list[tuple[str, str]]]:
+    """The same for -Woffload-lost without -foffload-check: options for gcc, and messages."""
+    found = accelstore.loops_words(lambda: compiler.find_part(command, "lto1"))
+    if not found and os.environ.get(accelstore.WITHOUT_LOOPS) != "0":
+        _build(command)
+        found = accelstore.loops_words(lambda: compiler.find_part(command, "lto1"))
+    if found:
+        return [*found, *words_of_lost(options)], []
+    text = f"'-W{warnings.LOST}' has no effect: its plugin is not built for this gcc"
+    return [], [("warning", f"{text}; 'gompy accel build --check' builds it")]
+
+
 def find(command: compiler.Compiler, tells: bool) -> tuple[list[str], list[tuple[str, str]]]:
     """Options for gcc, and messages: (kind, text).  ``tells``: that there is no plugin is said."""
     if os.environ.get(accelstore.WITHOUT_LOOPS) == "0":

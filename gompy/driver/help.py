@@ -34,7 +34,7 @@ GCC = Texts(
         ("-foffload=A,B", "for several kinds of devices"),
         ("-foffload=disable", "plain {stock}: regions run on the host"),
         ("-foffload-check", "calls at each access, for 'gompy run --check': races, exact bytes"),
-        ("-Wno-offload-lost", "-foffload-check without warnings of what copies get; -Werror=offload-lost: an error"),
+        ("-Woffload-lost", "warn of what a region assigns to a copy and loses; -foffload-check does, too"),
         ("-Wno-offload-host", "no warning of regions that have no device code; -Werror=offload-host: an error"),
         ("-foffload-options=[TARGET=]OPTION", "an option for the device compilers, or for one of them"),
         ("-show, --showme", "print the command that would be run, and run nothing"),

@@ -199,6 +199,12 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
         messages += _check_accesses(
             command, line, kept, before, after, device_options, environment[warnings.VARIABLE] or ""
         )
+    elif line.compiles and warnings.asked_for(environment[warnings.VARIABLE] or "", warnings.LOST):
+        from gompy.driver import check_plugin
+
+        words, texts = check_plugin.find_for_lost(command, environment[warnings.VARIABLE] or "")
+        before += words
+        messages += texts
     folds = line.openacc and (line.c_family or not line.fortran)
     if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":

@@ -23,13 +23,13 @@ pytestmark = pytest.mark.skipif(
 LOST = re.compile(r"^\S+?:(\d+):\d+: warning: what the region assigns to '(\w+)' is lost", re.MULTILINE)
 
 
-def compiled(folder: Path, name: str, text: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """By the compiler for the name, with -foffload-check and without carets."""
+def compiled(folder: Path, name: str, text: str, *options: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """By the compiler for the name, without carets; CHECK: with -foffload-check."""
     (folder / name).write_text(text)
     tool = {".c": "gompcc", ".cc": "gompc++", ".f90": "gompfortran"}[Path(name).suffix]
-    words = [BIN / tool, "-g", "-O1", "-fopenmp", "-fopenacc", "-foffload-check", "-fdiagnostics-plain-output"]
+    words = [BIN / tool, "-g", "-O1", "-fopenmp", "-fopenacc", "-fdiagnostics-plain-output"]
     env = {**os.environ, "LC_ALL": "C"}
-    command = [*words, "-c", *options, name]
+    command = [*words, *(["-foffload-check"] if check else []), "-c", *options, name]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
@@ -48,6 +48,24 @@ def test_what_is_said(tmp_path: Path) -> None:
         f"sum.c:11:9: warning: {TEXT} [-Woffload-lost]\n"
         "sum.c:9:11: note: the region\n"
         "sum.c:12:3: note: 'sum' is read here\n"
+    )
+
+
+def test_the_option_is_enough(tmp_path: Path) -> None:
+    quiet = compiled(tmp_path, "sum.c", SUM, check=False)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    done = compiled(tmp_path, "sum.c", SUM, "-Woffload-lost", check=False)
+    assert f"sum.c:11:9: warning: {TEXT} [-Woffload-lost]\n" in done.stderr
+    assert b"__tsan" not in (tmp_path / "sum.o").read_bytes()
+
+
+def test_without_the_plugin_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOMPY_CHECK_PLUGIN", "0")
+    done = compiled(tmp_path, "sum.c", SUM, "-Woffload-lost", check=False)
+    assert (done.returncode, done.stderr) == (
+        0,
+        "gompcc: warning: '-Woffload-lost' has no effect: its plugin is not built for this gcc; "
+        "'gompy accel build --check' builds it\n",
     )
 
 
