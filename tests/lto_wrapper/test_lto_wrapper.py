@@ -296,7 +296,7 @@ def test_options_for_a_target_reach_that_target_only(objects: dict[str, Path], t
     shown = next(x for x in done.stderr.split("\n") if f"{TARGET}/mkoffload" in x and " -o " in x)
     assert shown.split()[-2:] == ["-O3", "-lm"] and "-lfake" not in shown
     assert len(done.stdout.splitlines()) == 3
-    for name in done.stdout.split():
+    for name in done.stdout.splitlines():
         Path(name).unlink()
 
 
