@@ -51,5 +51,5 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         f"PTX cache: {folder}: 1 file, 2 KiB, of 1 other version: it may be removed",
     ]
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("HOME", raising=False)
     assert doctor_versions.caches()[0][1] == "PTX cache: in memory only"

@@ -25,7 +25,8 @@ pytestmark = [has_all, needs("gdb")]
 @pytest.fixture(scope="module")
 def built(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
     tools = Tools(bin_folder, tmp_path_factory.mktemp("gdb"))
-    tools.env |= {"LC_ALL": "C", "DEBUGINFOD_URLS": ""}
+    # Without HOME gdb warns that it has no place for its cache.
+    tools.env |= {"LC_ALL": "C", "DEBUGINFOD_URLS": "", "XDG_CACHE_HOME": str(tools.work / "cache")}
     shutil.copy(ROOT / "examples/diagnosis/halves.c", tools.work)
     tools.ok("gompcc", "-g", "-fopenmp", "halves.c", "-o", "halves")
     return tools

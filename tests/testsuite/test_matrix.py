@@ -60,6 +60,13 @@ def test_settings_of_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (tmp_path / "tree/root/.config/pip/pip.conf").read_text() == text
 
 
+def test_pip_files_that_cannot_be_looked_for() -> None:
+    """As in another user's home: there are none."""
+    home = "/" + "x" * 300  # of no file: ENAMETOOLONG, to root, too
+    found = settings.pip_files({"HOME": home, "XDG_CONFIG_DIRS": home})
+    assert [path for path, _ in found if str(path).startswith(home)] == []
+
+
 @needs("apt-config")
 def test_settings_of_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """How apt fetches goes into the tree, and debootstrap is told the proxy; hooks and folders stay here."""
@@ -142,8 +149,11 @@ def test_a_tree_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert there.answer("echo spoilt; exit 1") == ""
 
 
-def test_reasons_for_no_tree(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reasons_for_no_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Who cannot make one is told why, and that is no failure; a name that is none is."""
+    monkeypatch.setattr(run, "OUT", tmp_path)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr(sys, "argv", ["run.py", "--system", "trixie"])
     assert run.main() == 0
@@ -257,7 +267,7 @@ def test_rows_of_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     ]
 
 
-def test_choice_of_suites(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_choice_of_suites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """All releases but the oldest, both devices; only the systems of compilers that are named; wrong ones are told."""
     options = suites.arguments([])
     assert (options.gcc, options.devices) == (["13", "14", "15", "16"], ["intelmic", "nvptx"])
@@ -271,6 +281,7 @@ def test_choice_of_suites(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             suites.arguments(words)
         assert wrong.value.code == 2
         assert ": not of " in capsys.readouterr().err
+    monkeypatch.setattr(suites, "OUT", tmp_path)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr(sys, "argv", ["suites.py", "--gcc", "16"])
     assert suites.main() == 0

@@ -58,7 +58,8 @@ def pip_files(variables: Mapping[str, str] = os.environ) -> list[tuple[Path, str
     places += [(own, "root/.config/pip/pip.conf")]
     if variables.get("PIP_CONFIG_FILE"):
         places = [(Path(variables["PIP_CONFIG_FILE"]), "root/.config/pip/pip.conf")]
-    return [(path, place) for path, place in places if path.is_file()]
+    # Not Path.is_file, which raises where another user's folder may not be looked into.
+    return [(path, place) for path, place in places if os.path.isfile(path) and os.access(path, os.R_OK)]
 
 
 def named_paths(texts: Iterable[str]) -> list[Path]:
