@@ -149,6 +149,15 @@ RIGHT = {
         for (int i = b * (n / 2); i < (b + 1) * (n / 2); i++)
           out[at[i]] += i;
       printf ("%d %d\\n", out[3], out[4001]);""",
+    "scatter-of-eight-threads": """
+      enum { each = 2048, m = 8 * each };
+      long *p = calloc (m, sizeof *p), *at = calloc (m, sizeof *at);
+      for (int i = 0; i < m; i++) at[i] = (i * 7919L) % m;
+      #pragma omp target map(tofrom: p[:m]) map(to: at[:m])
+      #pragma omp parallel num_threads(8)
+      for (int i = 0, first = each * omp_get_thread_num (); i < each; i++)
+        p[at[first + i]] = i;
+      printf ("%d\\n", p[0] == 0);""",
     "indices-that-change": """
       int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), sum = 0;
       for (int i = 0; i < n; i++) { p[i] = 1 + i / 2; q[i] = i; }
@@ -491,6 +500,16 @@ WRONG = {
       for (int i = 0; i < n; i++)
         p[at[i]] = 1;
       printf ("%d\\n", p[7]);""",
+    "scatter-race-of-eight-threads": """
+      enum { each = 2048, m = 8 * each };
+      long *p = calloc (m, sizeof *p), *at = calloc (m, sizeof *at);
+      for (int i = 0; i < m; i++) at[i] = (i * 7919L) % m;
+      at[7 * each + 5] = at[5];
+      #pragma omp target map(tofrom: p[:m]) map(to: at[:m])
+      #pragma omp parallel num_threads(8)
+      for (int i = 0, first = each * omp_get_thread_num (); i < each; i++)
+        p[at[first + i]] = i;
+      printf ("%d\\n", p[0] == 0);""",
     "gather-stale-host": """
       int *p = calloc (n, sizeof *p), at[100], sum = 0;
       for (int i = 0; i < 100; i++) at[i] = 50 * i;
