@@ -62,9 +62,9 @@ class Wrong(Exception):
 
 
 def run(*command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a command; what it prints on stdout.  Raises Wrong."""
+    """Run a command, which can ask nothing; what it prints on stdout.  Raises Wrong."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True)
+    done = subprocess.run(words, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise Wrong(f"{' '.join(words)}: status {done.returncode}\n{(done.stdout + done.stderr)[-3000:]}")
     return done.stdout

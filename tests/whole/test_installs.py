@@ -33,6 +33,24 @@ def typed_by(*lines: str, shown: list[str]) -> list[newcomer.Typed]:
     return typed
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        "sys.path.insert(0, 'testsuite'); from installs.places import Places as P; P(Path.cwd(), {}).run('/bin/cat')",
+        "sys.path.insert(0, 'recipes/debian'); import build; build.run('/bin/cat')",
+    ],
+    ids=["installs", "deb"],
+)
+def test_a_command_that_asks_gets_no_answer(run: str) -> None:
+    """It waited for one without an end, with its question in what was not shown."""
+    words = [sys.executable, "-c", f"import sys; from pathlib import Path; {run}"]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE) as asks:
+        try:
+            assert asks.wait(60) == 0
+        finally:
+            asks.kill()
+
+
 @needs("bash")
 def test_lines_share_a_shell_and_are_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     typed = typed_by(f"cd '{tmp_path}' && x=2; echo a 2", "printf 'a %s' $x", "echo a $x >&2", shown=["a 2"])

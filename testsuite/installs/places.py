@@ -36,9 +36,16 @@ class Places:
     wheels: dict[str, Path] = field(default_factory=dict)
 
     def run(self, *command: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-        """Run a command; what it prints on stdout."""
+        """Run a command, which can ask nothing; what it prints on stdout."""
         words = [str(word) for word in command]
-        done = subprocess.run(words, cwd=cwd or self.folder, env=env or self.env, capture_output=True, text=True)
+        done = subprocess.run(
+            words,
+            cwd=cwd or self.folder,
+            env=env or self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             raise Wrong(f"{' '.join(words)}: status {done.returncode}\n{(done.stdout + done.stderr)[-3000:]}")
         return done.stdout

@@ -40,10 +40,13 @@ def build(places: Places, given: Path | None) -> tuple[Path, Path]:
         print(f"auditwheel   {audited(places, wheel)}, nothing to add", flush=True)
         return wheel, sdist
     tree, dist = places.tree("tree"), places.folder / "dist"
+    began = time.monotonic()
     places.run(builder, "-m", "build", "--sdist", "--outdir", dist, tree)
     (sdist,) = dist.glob("*.tar.gz")
     places.run(builder, "-m", "build", "--wheel", "--outdir", dist, tree)
     (wheel,) = dist.glob("*.whl")
+    # As each of them is compiled from scratch, that is soon said: who waits sees how long the others take.
+    print(f"build        the tree's wheel, {time.monotonic() - began:.0f} s; several more follow", flush=True)
     places.run("tar", "-xf", sdist)
     (unpacked,) = [path for path in places.folder.glob("gompy-*") if path.is_dir()]
     places.run(builder, "-m", "build", "--wheel", "--outdir", places.folder / "again", unpacked)
