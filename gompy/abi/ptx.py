@@ -201,7 +201,9 @@ SURFACE_MODES = ("trap", "clamp", "zero")
 """What becomes of an access outside."""
 
 MATRIX_TYPES = ("f16", "bf16", "tf32", "f64", "f32", "s32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2")
-"""`matrix`: of a in bits 0-3, b in 4-7, c in 8-11, the result in 12-15; a member of MATRIX_WAYS in 16-17."""
+"""`matrix`: of a in bits 0-3, b in 4-7, c in 8-11, the result in 12-15; a member of MATRIX_WAYS in 16-17.
+
+Of m8n8k4 on .f16, 18: a is .col, 19: b is .row."""
 MATRIX_WAYS = ("plain", "satfinite", "xor", "and")
 
 TEXTURE_BYTES = 128

@@ -197,6 +197,49 @@ gompy_matrix_integers (int rows, int deep, uint32_t types, const void *a, const 
       }
 }
 
+/* mma.m8n8k4 of .f16: four products, each of eight lanes, four of them in either half of the warp (PTX ISA 9.7.14.5.1).  */
+static void
+gompy_matrix_quads (uint32_t types, const void *a, const void *b, const void *c, void *out)
+{
+  int tc = types >> 8 & 15, td = types >> 12 & 15, columns = types >> 18 & 1, lines = types >> 19 & 1;
+  for (int pair = 0; pair < 4; pair++)
+    {
+      double left[8][4], right[4][8], sums[8][8];
+      for (int of = 0; of < 8; of++)    /* the lanes of a pair, and the row (column) that is theirs */
+        {
+          int lane = pair * 4 + of % 4 + of / 4 * 16, own = of % 4, half = of & 4;
+          for (int i = 0; i < 4; i++)
+            {
+              double x = gompy_matrix_float (GOMPY_MATRIX_F16, gompy_matrix_element (a, 0, i / 2, lane, i % 2, 16));
+              double y = gompy_matrix_float (GOMPY_MATRIX_F16, gompy_matrix_element (b, 0, i / 2, lane, i % 2, 16));
+              *(columns ? &left[half + i][own] : &left[of][i]) = x;
+              *(lines ? &right[own][half + i] : &right[i][of]) = y;
+            }
+        }
+      for (int step = 0; step < 2; step++)      /* read the sums, write the results */
+        {
+          for (int of = 0; of < 8; of++)
+            for (int i = 0; i < 8; i++)
+              {
+                int lane = pair * 4 + of % 4 + of / 4 * 16, type = step ? td : tc, small = type == GOMPY_MATRIX_F16;
+                int row = small ? of : (of & 4) + (of & 1) + (i & 2), column = small ? i : (i & 4) + (of & 2) + (i & 1);
+                double *sum = &sums[row][column];
+                if (!step)
+                  *sum = gompy_matrix_float (type, gompy_matrix_element (c, 0, small ? i / 2 : i, lane, i % 2,
+                                                                         gompy_matrix_bits (type)));
+                else if (small)
+                  ((uint16_t *) out)[2 * (i / 2 * GOMPY_LANES + lane) + i % 2] = gompy_to_half (*sum);
+                else
+                  ((uint32_t *) out)[i * GOMPY_LANES + lane] = isnan (*sum) ? 0x7fffffff : gompy_u32 ((float) *sum);
+              }
+          for (int i = 0; !step && i < 8; i++)
+            for (int k = 0; k < 4; k++)
+              for (int j = 0; j < 8; j++)
+                sums[i][j] += left[i][k] * right[k][j];
+        }
+    }
+}
+
 /* mma: gompy/abi/ptx.py, MATRIX_TYPES.  Each block: a row of 32 lanes for each register.  */
 static void
 gompy_matrix (uint32_t shape, uint32_t types, const void *a, const void *b, const void *c, void *out)
@@ -204,6 +247,8 @@ gompy_matrix (uint32_t shape, uint32_t types, const void *a, const void *b, cons
   int rows = shape & 255, deep = shape >> 8;
   if ((types >> 12 & 15) == GOMPY_MATRIX_S32)
     gompy_matrix_integers (rows, deep, types, a, b, c, out);
+  else if (deep == 4 && (types & 15) == GOMPY_MATRIX_F16)
+    gompy_matrix_quads (types, a, b, c, out);
   else
     gompy_matrix_floats (rows, deep, types, a, b, c, out);
 }

@@ -69,6 +69,23 @@ def split(em: Emitter, code: Instruction) -> tuple[str, list[str], int]:
     return mods[2], types, way
 
 
+def quads(em: Emitter, code: Instruction) -> None:
+    """mma.sync.aligned.m8n8k4 of .f16: four products, each by eight lanes; layouts are free."""
+    layouts, kinds = code.mods[3:5], list(code.mods[5:])
+    if not {*layouts} <= {"row", "col"} or len(kinds) != 4 or kinds[1:3] != ["f16", "f16"]:
+        unknown(em, code)
+    d, c = kinds[0], kinds[3]
+    if not {d, c} <= {"f16", "f32"} or (c == "f32" and d != "f32"):
+        unknown(em, code)
+    operands(em, code)
+    counts = {"f16": 4, "f32": 8}
+    targets = registers(em, code, 0, counts[d])
+    blocks = [laid_out(em, registers(em, code, at, count), 32) for at, count in enumerate((2, 2, counts[c]), start=1)]
+    way = (4 if layouts[0] == "col" else 0) | (8 if layouts[1] == "row" else 0)
+    for target, value in zip(targets, product(em, (8, 4), kinds, way, blocks, counts[d]), strict=True):
+        em.write(target, value)
+
+
 def registers(em: Emitter, code: Instruction, at: int, count: int) -> tuple[Operand, ...]:
     """The registers of an operand."""
     operand = code.operands[at]
@@ -108,6 +125,9 @@ def product(
 
 def multiply(em: Emitter, code: Instruction) -> None:
     """mma.sync.aligned.SHAPE.row.col.types d, a, b, c: d = a * b + c, of all lanes."""
+    if code.mods[:3] == ("sync", "aligned", "m8n8k4") and "f64" not in code.mods:
+        quads(em, code)
+        return
     shape, kinds, way = split(em, code)
     operands(em, code)
     rows, deep = int(shape[1 : shape.index("n")]), int(shape[shape.index("k") + 1 :])

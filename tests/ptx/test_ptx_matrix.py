@@ -190,6 +190,63 @@ def test_bits(shape: str) -> None:
     product(shape, ("b1", "b1"), "s32", "/.and.popc", lambda x, y: Fraction(int(x) & int(y)))
 
 
+def quad_a(layout: str, lane: int, element: int) -> tuple[int, int]:
+    """Row and k of an element of a lane, of the product that the lane has a part in (m8n8k4 of .f16)."""
+    low = lane < 16
+    if layout == "row":
+        return (lane % 4 if low else lane % 4 + 4), element
+    return (element if low else element + 4), lane % 4
+
+
+def quad_c(kind: str, lane: int, element: int) -> tuple[int, int]:
+    """Row and column of a sum."""
+    if kind == "f16":
+        return (lane % 4 if lane < 16 else lane % 4 + 4), element
+    row = (lane & 1) + (element & 2)
+    return (row if lane < 16 else row + 4), (element & 4) + (lane & 2) + (element & 1)
+
+
+@pytest.mark.parametrize(("d", "c"), [("f16", "f16"), ("f32", "f32"), ("f32", "f16")])
+@pytest.mark.parametrize("layouts", ["row.col", "row.row", "col.col", "col.row"])
+def test_four_products_of_eight_lanes(device: Device, layouts: str, d: str, c: str) -> None:
+    """mma.m8n8k4 of .f16: lanes 4n to 4n + 3 and 4n + 16 to 4n + 19 have a product of their own."""
+    source = random.Random(layouts + d + c)
+    letters = {"f16": ("e", "H"), "f32": ("f", "I")}
+
+    def bits(kind: str, number: Fraction) -> int:
+        letter, size = letters[kind]
+        return int(struct.unpack("<" + size, struct.pack("<" + letter, float(number)))[0])
+
+    def some(rows: int, columns: int) -> list[list[list[Fraction]]]:
+        return [[[Fraction(source.randint(-64, 64), 8) for _ in range(columns)] for _ in range(rows)] for _ in range(4)]
+
+    a, b, sums = some(8, 4), some(4, 8), some(8, 8)
+    of_a, of_b = layouts.split(".")
+    data: list[int] = []
+    for lane in range(32):
+        mine = lane % 16 // 4
+        in_a = [quad_a(of_a, lane, i) for i in range(4)]
+        in_b = [quad_a("row" if of_b == "col" else "col", lane, i)[::-1] for i in range(4)]
+        data += pack([bits("f16", a[mine][row][k]) for row, k in in_a], 16)
+        data += pack([bits("f16", b[mine][k][column]) for k, column in in_b], 16)
+        data += pack([bits(c, sums[mine][i][j]) for i, j in (quad_c(c, lane, e) for e in range(8))], BITS.get(c, 32))
+    given, made = len(data) // 32, 4 if d == "f16" else 8
+    body = f".reg .b32 %m<{given}>; .reg .b32 %c<8>; mul.wide.u32 %x, %t, {4 * given}; add.u64 %x, %x, %d;\n"
+    body += "".join(f"ld.global.b32 %m{i}, [%x+{4 * i}];\n" for i in range(given))
+    names = [[f"%c{i}" for i in range(made)], ["%m0", "%m1"], ["%m2", "%m3"], [f"%m{i}" for i in range(4, given)]]
+    vectors = ", ".join("{" + ", ".join(part) + "}" for part in names)
+    body += f"mma.sync.aligned.m8n8k4.{layouts}.{d}.f16.f16.{c} {vectors};\n"
+    body += f"mul.wide.u32 %y, %t, {4 * made - 4}; add.u64 %o, %o, %y;\n"
+    body += "".join(f"st.global.b32 [%o+{4 * i}], %c{i};\n" for i in range(made))
+    found = run(device, body, struct.pack(f"<{len(data)}I", *data)).tolist()
+    for lane in range(32):
+        mine = lane % 16 // 4
+        for element, got in enumerate(unpack(found[lane * made : (lane + 1) * made], BITS.get(d, 32))):
+            i, j = quad_c(d, lane, element)
+            want = sums[mine][i][j] + sum(a[mine][i][k] * b[mine][k][j] for k in range(4))
+            assert got == bits(d, want), (lane, element)
+
+
 def test_sums_of_integers_wrap_or_stop(device: Device) -> None:
     body = """.reg .b32 %m<4>; mov.b32 %m0, 0x7f7f7f7f; mov.b32 %m1, 0x7ffffff0;
         mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r0, %r1}, {%m0}, {%m0}, {%m1, %m1};
@@ -266,8 +323,12 @@ def test_a_transposition(device: Device) -> None:
     [
         ("mma.sync.aligned %i, %j;", "unknown opcode 'mma.sync.aligned'"),
         (
+            "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%i}, {%i}, {%i}, {%i};",
+            "unknown opcode 'mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32'",
+        ),
+        (
             "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%i}, {%i}, {%i}, {%i};",
-            "'mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32' is not implemented",
+            "operand 1 of 'mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32' must be 8 registers",
         ),
         (
             "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 %i, %i, %i, %i;",
