@@ -405,6 +405,9 @@ HERE = {
         cuArrayDestroy 2000 hArray:p
         cuArrayGetDescriptor_v2 3020 pArrayDescriptor:p hArray:p
         cuArray3DGetDescriptor_v2 3020 pArrayDescriptor:p hArray:p
+        cuMipmappedArrayCreate 5000 pMipmappedArray:o pMipmappedArrayDesc:p numMipmapLevels:u
+        cuMipmappedArrayGetLevel 5000 pLevelArray:o hMipmappedArray:p level:u
+        cuMipmappedArrayDestroy 5000 hMipmappedArray:p
         cuMemcpyDtoA_v2 3020d dstArray:p dstOffset:s srcDevice:p ByteCount:s
         cuMemcpyAtoD_v2 3020d dstDevice:p srcArray:p srcOffset:s ByteCount:s
         cuMemcpyHtoA_v2 3020d dstArray:p dstOffset:s srcHost:p ByteCount:s
@@ -429,6 +432,9 @@ HERE = {
         cuSurfObjectCreate 5000 pSurfObject:o pResDesc:p
         cuSurfObjectDestroy 5000 surfObject:s
         cuSurfObjectGetResourceDesc 5000 pResDesc:p surfObject:s
+        cuModuleGetSurfRef 3000 pSurfRef:o hmod:p name:t
+        cuSurfRefSetArray 3000 hSurfRef:p hArray:p Flags:u
+        cuSurfRefGetArray 3000 phArray:o hSurfRef:p
     """,
     "profiler": """
         cuProfilerStart 4000
@@ -466,9 +472,6 @@ ABSENT = {
     "libraries and kernels": """
         cuLibraryGetUnifiedFunction@12000
     """,
-    "modules, linker": """
-        cuModuleGetSurfRef@3000
-    """,
     "graphs": """
         cuGraphAddExternalSemaphoresSignalNode@11020 cuGraphExternalSemaphoresSignalNodeGetParams@11020
         cuGraphExternalSemaphoresSignalNodeSetParams@11020 cuGraphAddExternalSemaphoresWaitNode@11020
@@ -497,7 +500,6 @@ ABSENT = {
     "arrays": """
         cuArrayGetSparseProperties@11010 cuMipmappedArrayGetSparseProperties@11010
         cuArrayGetMemoryRequirements@11060 cuMipmappedArrayGetMemoryRequirements@11060 cuArrayGetPlane@11020
-        cuMipmappedArrayCreate@5000 cuMipmappedArrayGetLevel@5000 cuMipmappedArrayDestroy@5000
         cuMemMapArrayAsync@11010z
     """,
     "textures, surfaces": """
@@ -507,7 +509,7 @@ ABSENT = {
         cuTexRefGetArray@2000 cuTexRefGetMipmappedArray@5000 cuTexRefGetAddressMode@2000 cuTexRefGetFilterMode@2000
         cuTexRefGetFormat@2000 cuTexRefGetMipmapFilterMode@5000 cuTexRefGetMipmapLevelBias@5000
         cuTexRefGetMipmapLevelClamp@5000 cuTexRefGetMaxAnisotropy@5000 cuTexRefGetBorderColor@8000
-        cuTexRefGetFlags@2000 cuTexRefCreate@2000 cuTexRefDestroy@2000 cuSurfRefSetArray@3000 cuSurfRefGetArray@3000
+        cuTexRefGetFlags@2000 cuTexRefCreate@2000 cuTexRefDestroy@2000
         cuTexObjectGetResourceViewDesc@5000
         cuTensorMapEncodeTiled@12000
         cuTensorMapEncodeIm2col@12000 cuTensorMapReplaceAddress@12000 cuTensorMapEncodeIm2colWide@12080

@@ -15,7 +15,7 @@ TYPES: Final = {
     "char*": "logBuffer",
     "const char**": "pStr",
     "CUaddress_mode": "am",
-    "CUarray": "dstArray hArray pHandle srcArray",
+    "CUarray": "dstArray hArray pHandle pLevelArray phArray srcArray",
     "CUarray_format": "fmt",
     "CUcontext": "ctx dstContext pctx peerContext srcContext",
     "CUctxCreateParams*": "ctxCreateParams",
@@ -72,6 +72,7 @@ TYPES: Final = {
     "CUmemoryPool": "memPool pool pool_out",
     "CUmemPool_attribute": "attr",
     "const CUmemPoolProps*": "poolProps",
+    "CUmipmappedArray": "hMipmappedArray pMipmappedArray",
     "CUmodule": "hmod mod module pMod",
     "CUoccupancyB2DSize": "blockSizeToDynamicSMemSize",
     "CUpointer_attribute": "attribute",
@@ -85,6 +86,7 @@ TYPES: Final = {
     "CUstreamCaptureMode": "mode",
     "CUstreamCaptureStatus": "captureStatus captureStatus_out",
     "CUsurfObject": "pSurfObject surfObject",
+    "CUsurfref": "hSurfRef pSurfRef",
     "CUtexObject": "pTexObject texObject",
     "CUtexref": "hTexRef pTexRef",
     "cuuint64_t": "id_out",
@@ -104,8 +106,8 @@ TYPES: Final = {
     ),
     "unsigned": (
         "ElementSizeBytes Flags blockDimX blockDimY blockDimZ defaultLaunchValue flags gridDimX gridDimY gridDimZ "
-        "initialRefcount isEnabled numAttributes numFunctions numJitOptions numKernels numLibraryOptions "
-        "numOptions pFlags sharedMemBytes ui version"
+        "initialRefcount isEnabled level numAttributes numFunctions numJitOptions numKernels numLibraryOptions "
+        "numMipmapLevels numOptions pFlags sharedMemBytes ui version"
     ),
     "unsigned char": "uc",
     "unsigned long long": "ctxId streamId",
@@ -120,7 +122,7 @@ TYPES: Final = {
 EXCEPTIONS: Final = {
     "char*": "cuDeviceGetName.name cuDeviceGetPCIBusId.pciBusId",
     "const char**": "cuKernelGetName.name cuFuncGetName.name",
-    "const CUDA_ARRAY3D_DESCRIPTOR*": "cuArray3DCreate_v2.pAllocateArray",
+    "const CUDA_ARRAY3D_DESCRIPTOR*": "cuArray3DCreate_v2.pAllocateArray cuMipmappedArrayCreate.pMipmappedArrayDesc",
     "CUDA_ARRAY3D_DESCRIPTOR*": "cuArray3DGetDescriptor_v2.pArrayDescriptor",
     "const CUDA_ARRAY_DESCRIPTOR*": "cuTexRefSetAddress2D_v3.desc",
     "const CUDA_HOST_NODE_PARAMS*": (

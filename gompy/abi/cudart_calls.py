@@ -344,6 +344,12 @@ CALLS = {
             "struct cudaChannelFormatDesc *format, struct cudaExtent *extent, unsigned *flags, cudaArray_t array"
         ),
         "cudaGetChannelDesc": "struct cudaChannelFormatDesc *format, cudaArray_const_t array",
+        "cudaMallocMipmappedArray": (
+            "cudaMipmappedArray_t *to, const struct cudaChannelFormatDesc *format, struct cudaExtent extent, "
+            "unsigned levels, unsigned flags"
+        ),
+        "cudaGetMipmappedArrayLevel": "cudaArray_t *to, cudaMipmappedArray_const_t array, unsigned level",
+        "cudaFreeMipmappedArray": "cudaMipmappedArray_t array",
         "cudaMemcpyToArray": (
             "cudaArray_t to, size_t x, size_t y, const void *from, size_t size, enum cudaMemcpyKind kind"
         ),
@@ -375,6 +381,10 @@ CALLS = {
         "cudaCreateSurfaceObject": "cudaSurfaceObject_t *to, const struct cudaResourceDesc *resource",
         "cudaGetSurfaceObjectResourceDesc": "struct cudaResourceDesc *to, cudaSurfaceObject_t surface",
         "cudaDestroySurfaceObject": "cudaSurfaceObject_t surface",
+        "cudaBindSurfaceToArray": (
+            "const struct surfaceReference *surface, cudaArray_const_t array, "
+            "const struct cudaChannelFormatDesc *format"
+        ),
     },
     "Memory pools": {
         "cudaDeviceGetDefaultMemPool": "cudaMemPool_t *pool, int device",
@@ -406,7 +416,12 @@ DEFAULTS = {
             *("cudaMemPrefetchAsync", "cudaMemcpyAsync", "cudaMemcpyPeerAsync", "cudaMemcpy2DAsync"),
             *("cudaMemcpy3DAsync", "cudaMemsetAsync", "cudaMemset2DAsync", "cudaMemset3DAsync", "cudaEventRecord"),
             *("cudaMemcpy2DToArrayAsync", "cudaMemcpy2DFromArrayAsync", "cudaStreamWaitEvent"),
-            *("cudaMalloc3DArray", "cudaGraphInstantiate", "cudaStreamUpdateCaptureDependencies"),
+            *(
+                "cudaMalloc3DArray",
+                "cudaMallocMipmappedArray",
+                "cudaGraphInstantiate",
+                "cudaStreamUpdateCaptureDependencies",
+            ),
         ),
         ("0",),
     ),
@@ -523,7 +538,7 @@ COMPILER_CALLS = {
     "__cudaRegisterVar": "a variable, likewise",
     "__cudaRegisterManagedVar": "a managed variable: not supported, the program ends with a line",
     "__cudaRegisterTexture": "a texture reference",
-    "__cudaRegisterSurface": "a surface: not supported, the program ends with a line",
+    "__cudaRegisterSurface": "a surface reference",
     "__cudaInitModule": "always 1",
     "__cudaPushCallConfiguration": "what stands between <<< and >>>",
     "__cudaPopCallConfiguration": "the same, for the kernel's stub",
@@ -531,11 +546,6 @@ COMPILER_CALLS = {
 """What a compiler's code calls."""
 
 ABSENT = {
-    "Arrays, textures and surfaces": (
-        "cudaMallocMipmappedArray",
-        "cudaGetMipmappedArrayLevel",
-        "cudaFreeMipmappedArray",
-    ),
     "Launches of several devices or with clusters": (
         "cudaLaunchCooperativeKernelMultiDevice",
         "cudaOccupancyMaxActiveClusters",

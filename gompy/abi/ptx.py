@@ -170,7 +170,7 @@ OPS = (
     "race_end",  # (warp)
     "race_meet",  # (warp 0, u8 *states or null, that of a warp that has ended): behind a barrier
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
-    "texture",  # (warp, mask, dimensions + 4 for float coordinates, u64 *handle, x y z, out, unit, line): texture.h
+    "texture",  # (warp, mask, dimensions and flags, u64 *handle, x y z, levels, out, unit, line): fetches.pxi
     "surface",  # (warp, mask, word, u64 *handle, u32 x y z, u64 data, unit, line): surface_bytes.pxi; SURFACE_* in word
     "mbarrier",  # (warp, mask, step, u64 *address, u64 *value, u64 *state, u64 *answer, unit, line)
 )

@@ -1,10 +1,8 @@
 # cuArray*, and copies of consecutive bytes from and to arrays.
 
-cdef public int cuArray3DCreate_v2(void **to, const CUDA_ARRAY3D_DESCRIPTOR *d) noexcept nogil:
-    """One, two or three dimensions, or layers of one or two, or the six faces of a cube, also for surfaces."""
-    cdef context *c
-    cdef array *a = NULL
-    cdef int r = current_context(&c)
+cdef int check_array(void **to, const CUDA_ARRAY3D_DESCRIPTOR *d, context **c) noexcept nogil:
+    """What the making of an array begins with."""
+    cdef int r = current_context(c)
     if r == CUDA_SUCCESS:
         r = refuse_unsafe()
     if r != CUDA_SUCCESS:
@@ -13,6 +11,16 @@ cdef public int cuArray3DCreate_v2(void **to, const CUDA_ARRAY3D_DESCRIPTOR *d) 
         return CUDA_ERROR_INVALID_VALUE
     if d.Flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP):
         return CUDA_ERROR_NOT_SUPPORTED
+    return CUDA_SUCCESS
+
+
+cdef public int cuArray3DCreate_v2(void **to, const CUDA_ARRAY3D_DESCRIPTOR *d) noexcept nogil:
+    """One, two or three dimensions, or layers of one or two, or the six faces of a cube, also for surfaces."""
+    cdef context *c
+    cdef array *a = NULL
+    cdef int r = check_array(to, d, &c)
+    if r != CUDA_SUCCESS:
+        return r
     r = make_array(c, d.Width, d.Height, d.Depth, component_bytes(d.Format) * d.NumChannels, d.Flags, &a)
     if r == CUDA_SUCCESS:
         a.format, a.channels = d.Format, d.NumChannels
@@ -38,7 +46,7 @@ cdef public int cuArrayDestroy(void *p) noexcept nogil:
         r = refuse_unsafe()
     if r != CUDA_SUCCESS:
         return r
-    if not is_handle(ARRAY, p):
+    if not is_handle(ARRAY, p) or (<array *>p).level:
         return CUDA_ERROR_INVALID_HANDLE
     address = (<array *>p).address
     if not forget_array(<array *>p):

@@ -9,6 +9,7 @@ cdef struct array:
     unsigned format, channels, flags
     size_t row                 # bytes that a row has
     size_t pitch, slice
+    bint level                 # its memory is a mipmapped array's
 
 
 cdef unsigned component_bytes(unsigned format) noexcept nogil:
@@ -25,11 +26,8 @@ cdef size_t rows_of(const array *a) noexcept nogil:
     return a.height if a.height else 1
 
 
-cdef int make_array(context *c, size_t width, size_t height, size_t depth, size_t element, unsigned flags,
-                    array **to) noexcept nogil:
-    """An array of so many elements, each of so many bytes; layers and faces are slices."""
-    cdef size_t size = 0
-    cdef array *a
+cdef int check_sizes(size_t width, size_t height, size_t depth, size_t element, unsigned flags) noexcept nogil:
+    """Whether there is an array of so many elements, each of so many bytes; layers and faces are slices."""
     if element == 0 or width == 0 or width > MAX_ROW or height > MAX_ROWS or depth > MAX_SLICES:
         return CUDA_ERROR_INVALID_VALUE
     if flags & CUDA_ARRAY3D_CUBEMAP:
@@ -40,38 +38,61 @@ cdef int make_array(context *c, size_t width, size_t height, size_t depth, size_
             return CUDA_ERROR_INVALID_VALUE
     elif depth and height == 0:
         return CUDA_ERROR_INVALID_VALUE
+    return CUDA_SUCCESS
+
+
+cdef void enlist_array(context *c, array *a) noexcept nogil:
+    """It is the context's, and goes with it."""
+    a.of = c
+    pthread_mutex_lock(&work_lock)
+    a.next = c.arrays
+    c.arrays = a
+    pthread_mutex_unlock(&work_lock)
+
+
+cdef int make_array(context *c, size_t width, size_t height, size_t depth, size_t element, unsigned flags,
+                    array **to) noexcept nogil:
+    """An array of so many elements, each of so many bytes."""
+    cdef size_t size = 0
+    cdef array *a
+    cdef int r = check_sizes(width, height, depth, element, flags)
+    if r != CUDA_SUCCESS:
+        return r
     a = <array *>new_handle(ARRAY)
     if a == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
-    a.of, a.width, a.height, a.depth, a.row = c, width, height, depth, width * element
+    a.width, a.height, a.depth, a.row = width, height, depth, width * element
     a.flags = flags
-    a.pitch = round_up(a.row, 32)
+    a.pitch = round_up(a.row, PTX_TEXTURE_ROW)
     a.slice = a.pitch * rows_of(a)
     if fits_product(a.slice, depth if depth else 1, &size):
         a.address = alloc_in(c.device, &c.device.memory, size, 512, ALLOCATION, c, NULL, 0)
     if a.address == 0:
         free_handle(ARRAY, a)
         return CUDA_ERROR_OUT_OF_MEMORY
-    pthread_mutex_lock(&work_lock)
-    a.next = c.arrays
-    c.arrays = a
-    pthread_mutex_unlock(&work_lock)
+    enlist_array(c, a)
     to[0] = a
     return CUDA_SUCCESS
 
 
-cdef bint forget_array(array *a) noexcept nogil:
-    """Take it from its context; False if another thread has.  Its memory stays."""
+cdef bint drop_array(array *a) noexcept nogil:
+    """Take it from its context; False if another thread has.  Its memory stays.  work_lock is held."""
     cdef array **link
+    if not is_handle(ARRAY, a):
+        return False
+    link = &a.of.arrays
+    while link[0] != a:
+        link = &link[0].next
+    link[0] = a.next
+    free_handle(ARRAY, a)
+    return True
+
+
+cdef bint forget_array(array *a) noexcept nogil:
+    """The same, without the lock."""
     cdef bint found
     pthread_mutex_lock(&work_lock)
-    found = is_handle(ARRAY, a)
-    if found:
-        link = &a.of.arrays
-        while link[0] != a:
-            link = &link[0].next
-        link[0] = a.next
-        free_handle(ARRAY, a)
+    found = drop_array(a)
     pthread_mutex_unlock(&work_lock)
     return found
 

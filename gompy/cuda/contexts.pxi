@@ -9,6 +9,7 @@ cdef struct graph              # graphs.pxi
 cdef struct node
 cdef struct module
 cdef struct array              # arrays.pxi
+cdef struct mipmap             # mipmaps.pxi
 
 cdef struct context:
     handle_head head
@@ -22,7 +23,8 @@ cdef struct context:
     stream *streams            # all, the default stream first; guarded by work_lock
     stream *default_stream
     module *modules            # guarded by driver_lock
-    array *arrays              # guarded by work_lock
+    array *arrays              # guarded by work_lock, as the next
+    mipmap *mipmaps
 
 cdef extern from *:
     """

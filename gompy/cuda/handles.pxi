@@ -20,6 +20,7 @@ cdef enum:
     ARRAY
     USER_OBJECT
     PHYSICAL_HANDLE
+    MIPMAP
     HANDLE_KINDS
 
 cdef struct handle_head:

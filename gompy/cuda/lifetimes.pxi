@@ -33,6 +33,7 @@ cdef bint end_context(context *c) noexcept nogil:
     end_streams(c)
     unload_all(c)
     forget_arrays(c)
+    forget_mipmaps(c)
     tell_leaks(c)
     free_owned(c.device, c)
     free_handle(CONTEXT, c)

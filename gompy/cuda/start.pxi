@@ -17,6 +17,7 @@ cdef bint reserve_all_handles() noexcept nogil:
         and reserve_handles(NODE, sizeof(node), 1 << 21)
         and reserve_handles(EXECUTABLE, sizeof(executable), 1 << 16)
         and reserve_handles(ARRAY, sizeof(array), 1 << 20)
+        and reserve_handles(MIPMAP, sizeof(mipmap), 1 << 16)
         and reserve_handles(USER_OBJECT, sizeof(user_object), 1 << 16)
         and reserve_handles(PHYSICAL_HANDLE, sizeof(physical_handle), 1 << 20)
     )

@@ -1,4 +1,4 @@
-# cuTexObject*, cuSurfObject*, cuTexRef*: textures of linear memory, rows and arrays, and surfaces of arrays.  An object
+# cuTexObject*, cuTexRef*: textures of linear memory, rows and arrays.  An object
 # is a record in device memory that kernels read (gompy/ptx/executor.h, struct ptx_texture), and its handle the address;
 # a reference is a module's variable.
 
@@ -83,12 +83,27 @@ cdef int describe_array_texture(ptx_texture *t, void *p, const texture_descripti
     rows.width, rows.height, rows.pitch = a.width, rows_of(a), a.pitch
     r = describe_texture(t, &rows, d)
     t.depth, t.slice = <uint32_t>(a.depth if a.depth else 1), a.slice
+    t.flags |= PTX_TEXTURE_LAYERS if a.flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) else 0
+    return r
+
+
+cdef int describe_mipmap_texture(ptx_texture *t, void *p, const texture_description *d) noexcept nogil:
+    """The record of a mipmapped array's: that of its first level, and how the others are chosen."""
+    cdef mipmap *m = <mipmap *>p
+    cdef int r
+    if not is_handle(MIPMAP, p):
+        return CUDA_ERROR_INVALID_HANDLE
+    if not d.flags & CU_TRSF_NORMALIZED_COORDINATES or d.mipmap_filter not in (0, 1):
+        return CUDA_ERROR_INVALID_VALUE
+    r = describe_array_texture(t, m.levels[0], d)
+    t.levels, t.mipmap_filter = m.count, d.mipmap_filter
+    t.bias, t.least, t.most = d.bias, d.levels[0], d.levels[1]
     return r
 
 
 cdef public int cuTexObjectCreate(uint64_t *to, const resource_description *r, const texture_description *d,
                                   const void *view) noexcept nogil:
-    """A texture of an array, linear memory or rows; mipmaps and views: CUDA_ERROR_NOT_SUPPORTED."""
+    """A texture of an array, a mipmapped array, linear memory or rows; views: CUDA_ERROR_NOT_SUPPORTED."""
     cdef context *c
     cdef ptx_texture t
     cdef uint64_t address
@@ -97,10 +112,12 @@ cdef public int cuTexObjectCreate(uint64_t *to, const resource_description *r, c
         return answer
     if to == NULL or r == NULL or d == NULL or not 0 <= r.kind <= CU_RESOURCE_TYPE_PITCH2D:
         return CUDA_ERROR_INVALID_VALUE
-    if view != NULL or r.kind not in (CU_RESOURCE_TYPE_ARRAY, CU_RESOURCE_TYPE_LINEAR, CU_RESOURCE_TYPE_PITCH2D):
+    if view != NULL:
         return CUDA_ERROR_NOT_SUPPORTED
     if r.kind == CU_RESOURCE_TYPE_ARRAY:
         answer = describe_array_texture(&t, <void *>r.address, d)
+    elif r.kind == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+        answer = describe_mipmap_texture(&t, <void *>r.address, d)
     else:
         answer = describe_texture(&t, r, d)
     if answer != CUDA_SUCCESS:
@@ -152,56 +169,11 @@ cdef public int cuTexObjectGetTextureDesc(texture_description *to, uint64_t obje
     return r
 
 
-# --- surfaces: the same record, of an array that was made for it ---
-
-
-cdef public int cuSurfObjectCreate(uint64_t *to, const resource_description *r) noexcept nogil:
-    """What kernels read and write an array by; the array has CUDA_ARRAY3D_SURFACE_LDST."""
-    cdef context *c
-    cdef texture_description d
-    cdef ptx_texture t
-    cdef uint64_t address
-    cdef int answer = current_context(&c)
-    if answer != CUDA_SUCCESS:
-        return answer
-    if to == NULL or r == NULL or r.kind != CU_RESOURCE_TYPE_ARRAY:
-        return CUDA_ERROR_INVALID_VALUE
-    memset(&d, 0, sizeof(d))
-    answer = describe_array_texture(&t, <void *>r.address, &d)
-    if answer == CUDA_SUCCESS and not (<array *>r.address).flags & CUDA_ARRAY3D_SURFACE_LDST:
-        answer = CUDA_ERROR_INVALID_VALUE
-    if answer != CUDA_SUCCESS:
-        return answer
-    t.flags = PTX_TEXTURE_SURFACE
-    address = alloc_in(c.device, &c.device.memory, OBJECT_BYTES, 512, SURFACE, c, NULL, 0)
-    if address == 0:
-        return CUDA_ERROR_OUT_OF_MEMORY
-    memcpy(<void *>address, &t, sizeof(t))
-    memcpy(<char *>address + KEPT_RESOURCE, r, sizeof(resource_description))
-    mark_shadow(address, OBJECT_BYTES, SHADOW_WRITTEN)
-    to[0] = address
-    return CUDA_SUCCESS
-
-
-cdef public int cuSurfObjectDestroy(uint64_t object) noexcept nogil:
-    """The array stays."""
-    cdef int r = api_state()
-    return r if r != CUDA_SUCCESS else free_block_at(object, SURFACE, SURFACE)
-
-
-cdef public int cuSurfObjectGetResourceDesc(resource_description *to, uint64_t object) noexcept nogil:
-    """As it was given."""
-    cdef int r = enter_texture(object, SURFACE, to)
-    if r == CUDA_SUCCESS:
-        memcpy(to, <char *>object + KEPT_RESOURCE, sizeof(resource_description))
-    return r
-
-
 # --- references ------------------------------------------------------------------------------------------------------
 
 
-cdef public int cuModuleGetTexRef(void **to, void *p, const char *name) noexcept nogil:
-    """A module's texture reference: its record, with nothing bound to it yet."""
+cdef int module_reference(void **to, void *p, const char *name, uint32_t flags) noexcept nogil:
+    """A module's reference: its record, with nothing bound to it yet; `flags` say what it is."""
     cdef CUdeviceptr address = 0
     cdef size_t size = 0
     cdef ptx_texture *t
@@ -215,15 +187,22 @@ cdef public int cuModuleGetTexRef(void **to, void *p, const char *name) noexcept
     t = <ptx_texture *>address
     if t.magic != PTX_TEXTURE_MAGIC:
         memset(t, 0, sizeof(ptx_texture))
-        t.magic, t.format, t.channels, t.flags = PTX_TEXTURE_MAGIC, PTX_TEXTURE_FLOAT, 1, PTX_TEXTURE_LINEAR_MEMORY
+        t.magic, t.format, t.channels, t.flags = PTX_TEXTURE_MAGIC, PTX_TEXTURE_FLOAT, 1, flags
         t.modes[0] = t.modes[1] = t.modes[2] = PTX_TEXTURE_CLAMP
         mark_shadow(address, size, SHADOW_WRITTEN)
+    if (t.flags ^ flags) & PTX_TEXTURE_SURFACE:
+        return CUDA_ERROR_NOT_FOUND
     to[0] = <void *>address
     return CUDA_SUCCESS
 
 
-cdef int enter_reference(void *p, ptx_texture **to) noexcept nogil:
-    """What a call about a reference begins with: the record, in a module's variable."""
+cdef public int cuModuleGetTexRef(void **to, void *p, const char *name) noexcept nogil:
+    """A module's texture reference."""
+    return module_reference(to, p, name, PTX_TEXTURE_LINEAR_MEMORY)
+
+
+cdef int enter_reference(void *p, ptx_texture **to, uint32_t kind=0) noexcept nogil:
+    """What a call about a texture (`kind` 0) or surface reference begins with: the record, in a module's variable."""
     cdef context *c
     cdef block *n
     cdef bint good
@@ -234,7 +213,7 @@ cdef int enter_reference(void *p, ptx_texture **to) noexcept nogil:
     n = block_at(<uint64_t>p, NULL, NULL)
     good = n != NULL and n.use == VARIABLE and n.start == <uint64_t>p and n.length == sizeof(ptx_texture)
     pthread_mutex_unlock(&memory_lock)
-    if not good or (<ptx_texture *>p).magic != PTX_TEXTURE_MAGIC:
+    if not good or (<ptx_texture *>p).magic != PTX_TEXTURE_MAGIC or (<ptx_texture *>p).flags & PTX_TEXTURE_SURFACE != kind:
         return CUDA_ERROR_INVALID_VALUE
     to[0] = <ptx_texture *>p
     return CUDA_SUCCESS
@@ -338,6 +317,12 @@ cdef public int cuTexRefSetAddress2D_v3(void *p, const CUDA_ARRAY_DESCRIPTOR *d,
     return CUDA_SUCCESS
 
 
+cdef void bind_array(ptx_texture *t, const array *a) noexcept nogil:
+    """What a reference reads is an array from now on."""
+    t.address, t.pitch, t.slice, t.format, t.channels = a.address, a.pitch, a.slice, a.format, a.channels
+    t.width, t.height, t.depth = <uint32_t>a.width, <uint32_t>rows_of(a), <uint32_t>(a.depth if a.depth else 1)
+
+
 cdef public int cuTexRefSetArray(void *p, void *q, unsigned flags) noexcept nogil:
     """Bind an array, with its format (CU_TRSA_OVERRIDE_FORMAT, the one flag)."""
     cdef ptx_texture *t = NULL
@@ -349,7 +334,6 @@ cdef public int cuTexRefSetArray(void *p, void *q, unsigned flags) noexcept nogi
         return CUDA_ERROR_INVALID_HANDLE
     if flags != CU_TRSA_OVERRIDE_FORMAT:
         return CUDA_ERROR_INVALID_VALUE
-    t.address, t.pitch, t.slice, t.format, t.channels = a.address, a.pitch, a.slice, a.format, a.channels
-    t.width, t.height, t.depth = <uint32_t>a.width, <uint32_t>rows_of(a), <uint32_t>(a.depth if a.depth else 1)
+    bind_array(t, a)
     t.flags &= ~<uint32_t>PTX_TEXTURE_LINEAR_MEMORY
     return CUDA_SUCCESS

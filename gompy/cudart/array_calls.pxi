@@ -25,17 +25,23 @@ cdef bint element_bytes(void *array, size_t *to) noexcept nogil:
     return True
 
 
+cdef int describe_array(void **to, const channel_format *f, size_t width, size_t height, size_t depth, unsigned flags,
+                        CUDA_ARRAY3D_DESCRIPTOR *shape) noexcept nogil:
+    """An array in the driver's words; the flags are the driver's."""
+    if to == NULL or f == NULL:
+        return cudaErrorInvalidValue
+    memset(shape, 0, sizeof(CUDA_ARRAY3D_DESCRIPTOR))
+    shape.Width, shape.Height, shape.Depth, shape.Flags = width, height, depth, flags
+    return format_of(f, &shape.Format, &shape.NumChannels)
+
+
 cdef int make_array(void **to, const channel_format *f, size_t width, size_t height, size_t depth,
                     unsigned flags) noexcept nogil:
-    """An array; the flags are the driver's."""
+    """An array."""
     cdef CUDA_ARRAY3D_DESCRIPTOR shape
     cdef int r = have_arrays(<void **> &driver_arrays.create)
-    if r == CUDA_SUCCESS and (to == NULL or f == NULL):
-        r = cudaErrorInvalidValue
     if r == CUDA_SUCCESS:
-        memset(&shape, 0, sizeof(shape))
-        shape.Width, shape.Height, shape.Depth, shape.Flags = width, height, depth, flags
-        r = format_of(f, &shape.Format, &shape.NumChannels)
+        r = describe_array(to, f, width, height, depth, flags, &shape)
     return note_error(driver_arrays.create(to, &shape) if r == CUDA_SUCCESS else r)
 
 
@@ -54,6 +60,28 @@ cdef public int cudaFreeArray(void *array) noexcept nogil:
     """NULL is none."""
     cdef int r = have_arrays(<void **> &driver_arrays.destroy)
     return note_error(driver_arrays.destroy(array) if r == CUDA_SUCCESS and array != NULL else r)
+
+
+cdef public int cudaMallocMipmappedArray(void **to, const channel_format *f, extent size, unsigned levels,
+                                         unsigned flags) noexcept nogil:
+    """Of levels, each half as large as the one before."""
+    cdef CUDA_ARRAY3D_DESCRIPTOR shape
+    cdef int r = have_arrays(<void **> &driver_arrays.mipmap_create)
+    if r == CUDA_SUCCESS:
+        r = describe_array(to, f, size.width, size.height, size.depth, flags, &shape)
+    return note_error(driver_arrays.mipmap_create(to, &shape, levels) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaGetMipmappedArrayLevel(void **to, const void *mipmap, unsigned level) noexcept nogil:
+    """A level's array, which goes with the others."""
+    cdef int r = have_arrays(<void **> &driver_arrays.mipmap_level)
+    return note_error(driver_arrays.mipmap_level(to, <void *> mipmap, level) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaFreeMipmappedArray(void *mipmap) noexcept nogil:
+    """NULL is none."""
+    cdef int r = have_arrays(<void **> &driver_arrays.mipmap_destroy)
+    return note_error(driver_arrays.mipmap_destroy(mipmap) if r == CUDA_SUCCESS and mipmap != NULL else r)
 
 
 cdef public int cudaArrayGetInfo(channel_format *f, extent *size, unsigned *flags, void *array) noexcept nogil:
@@ -202,7 +230,7 @@ cdef public int cudaBindTextureToArray(const texture_reference *t, void *array,
     cdef int r
     if t == NULL or f == NULL:
         return note_error(cudaErrorInvalidValue)
-    r = load_reference(t, &loaded)
+    r = load_reference(t, TEXTURE_SYMBOL, &driver_textures.reference, &loaded)
     if r == CUDA_SUCCESS and driver_arrays.set_array == NULL:
         r = cudaErrorNotSupported
     if r == CUDA_SUCCESS:
@@ -229,6 +257,15 @@ cdef public int cudaDestroySurfaceObject(uint64_t object) noexcept nogil:
     """The array stays."""
     cdef int r = have_arrays(<void **> &driver_arrays.surface_destroy)
     return note_error(driver_arrays.surface_destroy(object) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaBindSurfaceToArray(const void *surface, void *array, const channel_format *f) noexcept nogil:
+    """What a surface reference reads and writes; the format is the array's."""
+    cdef void *loaded = NULL
+    cdef int r = cudaErrorInvalidValue
+    if surface != NULL and f != NULL:
+        r = load_reference(surface, SURFACE_SYMBOL, &driver_arrays.surface_reference, &loaded)
+    return note_error(driver_arrays.surface_bind(loaded, array, 0) if r == CUDA_SUCCESS else r)
 
 
 cdef public int cudaIpcOpenMemHandle(void **to, CUipcMemHandle handle, unsigned flags) noexcept nogil:

@@ -263,6 +263,11 @@ static struct driver_graphs driver_graphs;
   X (surface_create, cuSurfObjectCreate, (uint64_t *, const void *)) \
   X (surface_destroy, cuSurfObjectDestroy, (uint64_t)) \
   X (set_array, cuTexRefSetArray, (void *, void *, unsigned)) \
+  X (mipmap_create, cuMipmappedArrayCreate, (void **, const CUDA_ARRAY3D_DESCRIPTOR *, unsigned)) \
+  X (mipmap_level, cuMipmappedArrayGetLevel, (void **, void *, unsigned)) \
+  X (mipmap_destroy, cuMipmappedArrayDestroy, (void *)) \
+  X (surface_reference, cuModuleGetSurfRef, (void **, void *, const char *)) \
+  X (surface_bind, cuSurfRefSetArray, (void *, void *, unsigned)) \
   X (ipc_open, cuIpcOpenMemHandle_v2, (CUdeviceptr *, CUipcMemHandle, unsigned)) \
   X (event_open, cuIpcOpenEventHandle, (void **, CUipcMemHandle))
 

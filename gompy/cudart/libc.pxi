@@ -25,6 +25,7 @@ from gompy.native.cuda cimport (
 from gompy.native.cudart cimport (
     cudaChannelFormatKindFloat, cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned,
     cudaErrorInvalidChannelDescriptor, cudaErrorInvalidResourceHandle, cudaErrorInvalidTexture, cudaResourceTypeArray,
+    cudaErrorInvalidSurface, cudaResourceTypeMipmappedArray,
     cudaResourceTypeLinear, cudaResourceTypePitch2D,
     CUDART_VERSION, cudaDeviceMapHost, cudaDeviceProp, cudaDeviceScheduleAuto, cudaErrorInitializationError,
     cudaErrorInsufficientDriver, cudaErrorInvalidConfiguration, cudaErrorInvalidDevice,
@@ -66,6 +67,11 @@ cdef extern from "driver_calls.h" nogil:
         int (*describe)(CUDA_ARRAY3D_DESCRIPTOR *, void *) noexcept nogil
         int (*surface_create)(uint64_t *, const void *) noexcept nogil
         int (*surface_destroy)(uint64_t) noexcept nogil
+        int (*mipmap_create)(void **, const CUDA_ARRAY3D_DESCRIPTOR *, unsigned) noexcept nogil
+        int (*mipmap_level)(void **, void *, unsigned) noexcept nogil
+        int (*mipmap_destroy)(void *) noexcept nogil
+        int (*surface_reference)(void **, void *, const char *) noexcept nogil
+        int (*surface_bind)(void *, void *, unsigned) noexcept nogil
         int (*set_array)(void *, void *, unsigned) noexcept nogil
         int (*ipc_open)(CUdeviceptr *, CUipcMemHandle, unsigned) noexcept nogil
         int (*event_open)(void **, CUipcMemHandle) noexcept nogil

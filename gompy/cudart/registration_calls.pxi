@@ -54,7 +54,7 @@ cdef public void __cudaRegisterTexture(void **handle, const void *host, const vo
 cdef public void __cudaRegisterSurface(void **handle, const void *host, const void **address, const char *device_name,
                                        int dimensions, int external) noexcept nogil:
     """A surface reference."""
-    refuse_registration(b"the surface", device_name)
+    register_symbol(handle, host, SURFACE_SYMBOL, device_name)
 
 
 cdef public char __cudaInitModule(void **handle) noexcept nogil:

@@ -9,6 +9,7 @@ cdef enum:
     FUNCTION_SYMBOL = 0
     VARIABLE_SYMBOL = 1
     TEXTURE_SYMBOL = 2
+    SURFACE_SYMBOL = 3
 
     LOG_BYTES = 4096
 

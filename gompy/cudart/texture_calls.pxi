@@ -44,7 +44,7 @@ cdef int format_of(const channel_format *f, unsigned *format, unsigned *channels
 
 cdef public int cudaCreateTextureObject(uint64_t *to, const resource *r, const texture_settings *t,
                                         const void *view) noexcept nogil:
-    """A texture; of mipmaps: cudaErrorNotSupported."""
+    """A texture; views: cudaErrorNotSupported."""
     cdef resource_description d
     cdef driver_texture s
     cdef int i
@@ -53,16 +53,18 @@ cdef public int cudaCreateTextureObject(uint64_t *to, const resource *r, const t
         return note_error(answer)
     if to == NULL or r == NULL or t == NULL:
         return note_error(cudaErrorInvalidValue)
-    if driver_textures.object_create == NULL or r.kind not in (cudaResourceTypeArray, cudaResourceTypeLinear,
-                                                              cudaResourceTypePitch2D):
+    if driver_textures.object_create == NULL:
         return note_error(cudaErrorNotSupported)
+    if r.kind not in (cudaResourceTypeArray, cudaResourceTypeMipmappedArray, cudaResourceTypeLinear,
+                      cudaResourceTypePitch2D):
+        return note_error(cudaErrorInvalidValue)
     memset(&d, 0, sizeof(d))
     memset(&s, 0, sizeof(s))
     d.kind, d.address = r.kind, <CUdeviceptr> r.device
     d.width, d.height, d.pitch = r.width, r.height, r.pitch
     if r.kind == cudaResourceTypeLinear:
         d.height = d.pitch = 0
-    if r.kind == cudaResourceTypeArray:
+    if r.kind in (cudaResourceTypeArray, cudaResourceTypeMipmappedArray):
         d.width = d.height = d.pitch = 0
     else:
         answer = format_of(&r.format, &d.format, &d.channels)
@@ -97,7 +99,7 @@ cdef void tell_resource(const resource_description *d, resource *to) noexcept no
     """The runtime's words for a resource."""
     memset(to, 0, sizeof(resource))
     to.kind, to.device = d.kind, <void *> d.address
-    if d.kind == cudaResourceTypeArray:
+    if d.kind in (cudaResourceTypeArray, cudaResourceTypeMipmappedArray):
         return
     channels_of(d.format, d.channels, &to.format)
     to.width, to.height, to.pitch = d.width, d.height, d.pitch
@@ -163,21 +165,23 @@ cdef public int cudaDestroyTextureObject(uint64_t object) noexcept nogil:
     return note_error(r)
 
 
-cdef int load_reference(const void *host, void **to) noexcept nogil:
-    """The driver's reference of a texture variable, on the current device."""
+cdef int load_reference(const void *host, int kind, int (**find)(void **, void *, const char *) noexcept nogil,
+                        void **to) noexcept nogil:
+    """The driver's reference of a texture or surface variable, on the current device."""
     cdef symbol *s
     cdef void *loaded = NULL
     cdef int device = 0
+    cdef int wrong = cudaErrorInvalidTexture if kind == TEXTURE_SYMBOL else cudaErrorInvalidSurface
     cdef int r = current_device(&device)
     if r != CUDA_SUCCESS:
         return r
-    if driver_textures.reference == NULL:
+    if find[0] == NULL:
         return cudaErrorNotSupported
     pthread_mutex_lock(&runtime_lock)
-    s = find_symbol(host, TEXTURE_SYMBOL)
-    r = cudaErrorInvalidTexture if s == NULL else module_of(s.of, device, &loaded)
-    if r == CUDA_SUCCESS and driver_textures.reference(to, loaded, s.name) != CUDA_SUCCESS:
-        r = cudaErrorInvalidTexture
+    s = find_symbol(host, kind)
+    r = wrong if s == NULL else module_of(s.of, device, &loaded)
+    if r == CUDA_SUCCESS and find[0](to, loaded, s.name) != CUDA_SUCCESS:
+        r = wrong
     pthread_mutex_unlock(&runtime_lock)
     return r
 
@@ -207,7 +211,7 @@ cdef public int cudaBindTexture(size_t *offset, const texture_reference *t, cons
     cdef int r
     if t == NULL or f == NULL:
         return note_error(cudaErrorInvalidValue)
-    r = load_reference(t, &loaded)
+    r = load_reference(t, TEXTURE_SYMBOL, &driver_textures.reference, &loaded)
     if r == CUDA_SUCCESS:
         r = format_of(f, &format, &channels)
     if r == CUDA_SUCCESS:
@@ -228,7 +232,7 @@ cdef public int cudaBindTexture2D(size_t *offset, const texture_reference *t, co
     cdef int r
     if t == NULL or f == NULL:
         return note_error(cudaErrorInvalidValue)
-    r = load_reference(t, &loaded)
+    r = load_reference(t, TEXTURE_SYMBOL, &driver_textures.reference, &loaded)
     if r == CUDA_SUCCESS:
         d.width, d.height = width, height
         r = format_of(f, &d.format, &d.channels)
@@ -244,5 +248,5 @@ cdef public int cudaBindTexture2D(size_t *offset, const texture_reference *t, co
 cdef public int cudaUnbindTexture(const texture_reference *t) noexcept nogil:
     """Nothing is bound any more."""
     cdef void *loaded = NULL
-    cdef int r = load_reference(t, &loaded)
+    cdef int r = load_reference(t, TEXTURE_SYMBOL, &driver_textures.reference, &loaded)
     return note_error(driver_textures.set_address(NULL, loaded, 0, 0) if r == CUDA_SUCCESS else r)

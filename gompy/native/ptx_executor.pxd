@@ -108,6 +108,9 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         PTX_TEXTURE_LINEAR_MEMORY
         PTX_TEXTURE_MAGIC
         PTX_TEXTURE_SURFACE
+        PTX_TEXTURE_LAYERS
+        PTX_TEXTURE_LEVELS
+        PTX_TEXTURE_ROW
     ctypedef struct ptx_texture:
         uint64_t magic
         uint64_t address
@@ -122,6 +125,12 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint32_t filter
         uint32_t flags
         float border[4]
+        uint32_t levels
+        uint32_t mipmap_filter
+        float bias
+        float least
+        float most
+    void ptx_texture_halve(ptx_texture *t, uint32_t size)
     ctypedef struct ptx_image:
         pass
     ctypedef struct ptx_module:

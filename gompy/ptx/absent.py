@@ -11,9 +11,9 @@ OPCODES = frozenset((
 """Opcodes of PTX ISA 9.0 that opcodes.py has no record of."""
 FORMS = (
     *("barrier.cluster.", "cp.async.bulk", "cp.reduce.async.bulk", "red.async", "st.async", "st.bulk"),
-    *("mma.sp", "mma.sync.aligned.m8n8k4.", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
-    *("sust.p.", "tex.2dms.", "tex.a2dms.", "tex.base.", "tex.level."),
-    *("tex.grad.", "tex.1d.v2.", "tex.2d.v2.", "tex.3d.v2."),
+    *("mma.sp", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
+    *("sust.p.", "tex.2dms.", "tex.a2dms.", "tex.grad.cube.", "tex.grad.acube."),
+    *("tex.1d.v2.", "tex.2d.v2.", "tex.3d.v2."),
     "stmatrix.sync.aligned.m16n8",
 )
 """Beginnings of forms of those that it has."""

@@ -175,6 +175,9 @@ enum ptx_texture_number
   PTX_TEXTURE_NORMALIZED = 2,           /* coordinates that are floats are of [0, 1) */
   PTX_TEXTURE_LINEAR_MEMORY = 4,        /* by number of the element only; zeros beyond */
   PTX_TEXTURE_SURFACE = 8,              /* the record of a surface, not of a texture */
+  PTX_TEXTURE_LAYERS = 16,              /* slices are layers or faces: as many in each level of a mipmapped array */
+  PTX_TEXTURE_LEVELS = 18,              /* the most that a mipmapped array has */
+  PTX_TEXTURE_ROW = 32, PTX_TEXTURE_LEVEL = 512, /* of what an array's rows, and its levels, are multiples, in bytes */
   PTX_TEXTURE_MAGIC = 0x74786574
 };
 
@@ -189,8 +192,25 @@ typedef struct ptx_texture
   uint32_t filter;                      /* 0: the nearest element, 1: linear between elements */
   uint32_t flags;
   float border[4];
-  uint32_t reserved[10];
+  uint32_t levels;                      /* of a mipmapped array, whose first is told above; 0: it is none */
+  uint32_t mipmap_filter;               /* as `filter`, between levels */
+  float bias, least, most;              /* added to the level that is asked for; what it is kept between */
+  uint32_t reserved[5];
 } ptx_texture;
+
+/* The next level of a mipmapped array, of elements of SIZE bytes: half as large, behind this one.  */
+static inline void
+ptx_texture_halve (ptx_texture *t, uint32_t size)
+{
+  uint64_t end = t->address + t->slice * t->depth;
+  t->address = (end + PTX_TEXTURE_LEVEL - 1) / PTX_TEXTURE_LEVEL * PTX_TEXTURE_LEVEL;
+  t->width = t->width > 1 ? t->width / 2 : 1;
+  t->height = t->height > 1 ? t->height / 2 : 1;
+  if (!(t->flags & PTX_TEXTURE_LAYERS))
+    t->depth = t->depth > 1 ? t->depth / 2 : 1;
+  t->pitch = ((uint64_t) t->width * size + PTX_TEXTURE_ROW - 1) / PTX_TEXTURE_ROW * PTX_TEXTURE_ROW;
+  t->slice = t->pitch * t->height;
+}
 
 typedef struct ptx_image ptx_image;     /* linked, not loaded; reference counted by the modules made of it */
 typedef struct ptx_module ptx_module;

@@ -3,6 +3,18 @@
 cdef enum:
     TEXTURE_LAYERED = 8            # textures.py's words
     TEXTURE_CUBE = 16
+    TEXTURE_LEVEL = 32
+    TEXTURE_GRADIENT = 64
+
+
+cdef void check_texture(gompy_warp *w, uint32_t lanes, const ptx_texture *t, code_unit *unit,
+                        uint32_t line) noexcept nogil:
+    """Its elements are within device memory; does not return if not."""
+    cdef uint64_t most = t.slice * (t.depth - 1 if t.depth else 0) + t.pitch * (t.height - 1 if t.height else 0)
+    most += <uint64_t> t.width * t.channels * gompy_texture_component(t.format)
+    if t.address - w.base > w.size or most > w.size - (t.address - w.base):
+        stop_warp(w, lanes, PTX_ERROR_ILLEGAL_ADDRESS, t.address, unit, line,
+                  "a texture of memory that is not this device's")
 
 
 cdef const ptx_texture *record_at(gompy_warp *w, uint32_t lanes, uint64_t handle, uint32_t kind, code_unit *unit,
@@ -10,7 +22,7 @@ cdef const ptx_texture *record_at(gompy_warp *w, uint32_t lanes, uint64_t handle
     """The record of a texture's (`kind` 0) or surface's handle, which is whole and within device memory; does not
     return if it is none."""
     cdef const ptx_texture *t = <const ptx_texture *> <uintptr_t> handle
-    cdef uint64_t offset = handle - w.base, most
+    cdef uint64_t offset = handle - w.base
     cdef char text[120]
     if offset > w.size - sizeof(ptx_texture) or handle & 7 or t.magic != PTX_TEXTURE_MAGIC or t.address == 0 or \
             t.flags & PTX_TEXTURE_SURFACE != kind:
@@ -20,11 +32,7 @@ cdef const ptx_texture *record_at(gompy_warp *w, uint32_t lanes, uint64_t handle
             snprintf(text, sizeof(text), "texture 0x%llx, which is none, or a reference that nothing is bound to",
                      <unsigned long long> handle)
         stop_warp(w, lanes, PTX_ERROR_ILLEGAL_ADDRESS, handle, unit, line, text)
-    most = t.slice * (t.depth - 1 if t.depth else 0) + t.pitch * (t.height - 1 if t.height else 0)
-    most += <uint64_t> t.width * t.channels * gompy_texture_component(t.format)
-    if t.address - w.base > w.size or most > w.size - (t.address - w.base):
-        stop_warp(w, lanes, PTX_ERROR_ILLEGAL_ADDRESS, t.address, unit, line,
-                  "a texture of memory that is not this device's")
+    check_texture(w, lanes, t, unit, line)
     return t
 
 
@@ -51,23 +59,51 @@ cdef void fetch_layer(const ptx_texture *t, uint32_t word, const uint32_t *place
     gompy_texture(&layer, word & 3, word & 4, place, found)
 
 
-cdef void op_texture(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t *handles, const uint32_t *places,
-                     uint32_t *out, code_unit *unit, uint32_t line) noexcept nogil:
-    """Coordinates and results: a row of 32 lanes each.  `word`: dimensions, + 4 where coordinates are floats, + 8 where
-    the first is the number of a layer, + 16 where the others are a direction to a cube's face."""
-    cdef const ptx_texture *t = NULL
+cdef void fetch_element(const ptx_texture *t, uint32_t word, const uint32_t *places, uint32_t *found) noexcept nogil:
+    """An element, of a texture of one level; places of one lane, a row apart."""
     cdef uint32_t place[3]
+    cdef uint32_t d
+    if word & (TEXTURE_LAYERED | TEXTURE_CUBE):
+        fetch_layer(t, word, places, found)
+    else:
+        for d in range(3):
+            place[d] = places[d * 32]
+        gompy_texture(t, word & 3, word & 4, place, found)
+
+
+cdef void fetch_levels(gompy_warp *w, uint32_t lanes, const ptx_texture *t, uint32_t word, const uint32_t *places,
+                       const uint32_t *levels, uint32_t *found, code_unit *unit, uint32_t line) noexcept nogil:
+    """An element of a level, or what is between those of two."""
+    cdef ptx_texture level
+    cdef uint32_t other[4]
+    cdef float at = gompy_texture_lod(t, word & 3 if word & TEXTURE_GRADIENT else 0, levels)
+    cdef uint32_t low = <uint32_t> (at if t.mipmap_filter else at + <float> 0.5)
+    cdef float part = <float> (<uint32_t> ((at - <float> low) * 256 + <float> 0.5)) / 256 if t.mipmap_filter else 0
+    gompy_texture_level(t, low, &level)
+    check_texture(w, lanes, &level, unit, line)
+    fetch_element(&level, word, places, found)
+    if part > 0:
+        gompy_texture_level(t, low + 1, &level)
+        check_texture(w, lanes, &level, unit, line)
+        fetch_element(&level, word, places, other)
+        gompy_texture_between(t, part, other, found)
+
+
+cdef void op_texture(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t *handles, const uint32_t *places,
+                     const uint32_t *levels, uint32_t *out, code_unit *unit, uint32_t line) noexcept nogil:
+    """Coordinates and results: a row of 32 lanes each.  `word`: dimensions, + 4 where coordinates are floats, + 8 where
+    the first is the number of a layer, + 16 where the others are a direction to a cube's face, + 32 where `levels` has
+    the level of a mipmapped array, + 64 where it has how far coordinates go to the right and down, three rows each."""
+    cdef const ptx_texture *t = NULL
     cdef uint32_t found[4]
     cdef uint32_t i, d
     for i in range(32):
         if mask >> i & 1:
             if t == NULL or <uint64_t> <uintptr_t> t != handles[i]:
                 t = record_at(w, <uint32_t> 1 << i, handles[i], 0, unit, line)
-            if word & (TEXTURE_LAYERED | TEXTURE_CUBE):
-                fetch_layer(t, word, places + i, found)
+            if word & (TEXTURE_LEVEL | TEXTURE_GRADIENT):
+                fetch_levels(w, <uint32_t> 1 << i, t, word, places + i, levels + i, found, unit, line)
             else:
-                for d in range(3):
-                    place[d] = places[d * 32 + i]
-                gompy_texture(t, word & 3, word & 4, place, found)
+                fetch_element(t, word, places + i, found)
             for d in range(4):
                 out[d * 32 + i] = found[d]

@@ -167,7 +167,7 @@ opcode("wmmaloaded", "d, [a]{, n}", VARYING, "", "wmma.load", "wmma.load", READS
 opcode("wmmastored", "[a], b{, n}", NO_LANES, "", "wmma.store", "wmma.store", WRITES)  # wmma.store
 opcode("ldmatrix", "d, [a]", VARYING, "", "matrix.load", effect=READS)
 opcode("stmatrix", "[a], b", NO_LANES, "", "matrix.store", effect=WRITES)
-opcode("tex", "d, a", VARYING, "", "textures.fetch", effect=READS)
+opcode("tex", "d, a{, b}{, c}", VARYING, "", "textures.fetch", effect=READS)
 opcode("suld", "d, a", VARYING, "", "surfaces.load", effect=READS)
 opcode("sust", "a, b", NO_LANES, "", "surfaces.store", effect=WRITES)
 opcode("movmatrix", "d, a", VARYING, "", "matrix.transpose")

@@ -16,6 +16,7 @@ TYPE_BYTES = {
     "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4,
     "b64": 8, "u64": 8, "s64": 8, "f64": 8, "pred": 1,
     "bf16": 2, "f16x2": 4, "bf16x2": 4, "texref": TEXTURE_BYTES,
+    "surfref": TEXTURE_BYTES,
 }  # fmt: skip
 """Size in bytes of each fundamental type."""
 

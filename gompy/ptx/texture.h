@@ -157,6 +157,44 @@ gompy_texture (const struct ptx_texture *t, int dimensions, int floats, const ui
     gompy_texture_element (t, at, out);
 }
 
+/* The level of a mipmapped array that a fetch is of, with a part behind the point: ROWS is the number that is given
+   (DIMENSIONS 0), or how far coordinates go to the right and down, three rows each.  */
+static float
+gompy_texture_lod (const struct ptx_texture *t, int dimensions, const uint32_t *rows)
+{
+  const float sizes[3] = { (float) t->width, (float) t->height, (float) t->depth };
+  const float last = (float) (t->levels ? (t->levels < PTX_TEXTURE_LEVELS ? t->levels : PTX_TEXTURE_LEVELS) - 1 : 0);
+  float found = gompy_f32 (rows[0]), squares[2] = { 0, 0 };
+  for (int d = 0; d < 2 * dimensions; d++)
+    {
+      int of = d % dimensions, way = d / dimensions;
+      float step = gompy_f32 (rows[(3 * way + of) * GOMPY_LANES]);
+      step *= t->flags & PTX_TEXTURE_NORMALIZED ? sizes[of] : 1;
+      squares[way] += step * step;
+    }
+  if (dimensions)
+    found = log2f (fmaxf (squares[0], squares[1])) / 2;
+  found = fminf (fmaxf (found + t->bias, t->least), t->most);
+  return found > 0 ? (found < last ? found : last) : 0;
+}
+
+/* A level's record.  */
+static void
+gompy_texture_level (const struct ptx_texture *t, unsigned level, struct ptx_texture *out)
+{
+  *out = *t;
+  while (level--)
+    ptx_texture_halve (out, gompy_texture_component (t->format) * t->channels);
+}
+
+/* The components of two elements, PART of the second.  */
+static void
+gompy_texture_between (const struct ptx_texture *t, float part, const uint32_t *other, uint32_t *found)
+{
+  for (int i = 0; gompy_texture_floats (t) && i < 4; i++)
+    found[i] = gompy_u32 ((1 - part) * gompy_f32 (found[i]) + part * gompy_f32 (other[i]));
+}
+
 /* Which face of a cube a direction leads to, and where on it: coordinates of [0, 1) (CUDA C++ Programming Guide,
    "Cubemap Textures").  */
 static int

@@ -1,4 +1,4 @@
-"""tex on 1, 2 and 3 dimensions, on layers and on cubes (PTX ISA 9.7.10), by the executor (texture.h)."""
+"""tex on 1, 2 and 3 dimensions, on layers, cubes and levels of mipmapped arrays (PTX ISA 9.7.10), by texture.h."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3}
 """Coordinates; of layers the number of the layer is the first."""
 CUBES = {"cube": 3, "acube": 4}
 """The same: a direction, which chooses a face and a place there."""
-LAYERED, CUBE = 8, 16
+LAYERED, CUBE, LEVEL, GRADIENT = 8, 16, 32, 64
 """In the word for `texture`."""
 
 
@@ -27,17 +27,34 @@ def is_handle(operand: Operand) -> bool:
     return isinstance(operand, Symbol) or (isinstance(operand, Register) and operand.type in ("b64", "u64", "s64"))
 
 
+def level_of(em: Emitter, code: Instruction, mode: str, count: int) -> str:
+    """The argument for which level is read: .level's number, or .grad's two vectors of as many steps as coordinates."""
+    if mode == "level":
+        return laid_out(em, (code.operands[2],), 32)
+    steps: list[Operand] = []
+    for operand in code.operands[2:] if mode == "grad" else ():
+        items = operand.items if isinstance(operand, Vector) else (operand,)
+        if len(items) not in (count, 4 if count == 3 else count):
+            em.fail(f"'{code.opcode}' needs {count} steps to either side")
+        steps += (*items[:count], *[Immediate(0)] * (3 - count))
+    return laid_out(em, tuple(steps), 32) if steps else "null"
+
+
 def fetch(em: Emitter, code: Instruction) -> None:
-    """tex.geometry.v4.type.f32 or .s32 {d, d, d, d}, [texture, {x, y, z}]."""
-    mods = code.mods
+    """tex{.base, .level, .grad}.geometry.v4.type.f32 or .s32 {d, d, d, d}, [texture, {x, y, z}]{, level or steps}."""
+    mods, mode = code.mods, ""
+    if mods[:1] in (("base",), ("level",), ("grad",)):
+        mode, mods = mods[0], mods[1:]
     if len(mods) != 4 or mods[1] != "v4" or mods[2] not in ("f32", "s32", "u32"):
         unknown(em, code)
     if mods[0] not in DIMENSIONS and mods[0] not in CUBES:
         unknown(em, code)
     if mods[3] not in ("f32", "s32") or (mods[0] in CUBES and mods[3] != "f32"):
         unknown(em, code)
-    operands(em, code)
-    targets, place = code.operands
+    if mode and (mods[3] != "f32" or (mode == "grad" and mods[0] in CUBES)):
+        unknown(em, code)
+    operands(em, code, {"level": 3, "grad": 4}.get(mode, 2))
+    targets, place = code.operands[:2]
     cube = mods[0] in CUBES
     count = CUBES[mods[0]] if cube else DIMENSIONS[mods[0]]
     if not isinstance(targets, Vector) or len(targets.items) != 4:
@@ -52,9 +69,10 @@ def fetch(em: Emitter, code: Instruction) -> None:
     layered = LAYERED if mods[0][0] == "a" else 0
     word = (2 | CUBE if cube else count - 1 if layered else count) | layered
     word |= 4 if mods[3] == "f32" else 0
-    em.helper(
-        "texture", f"ptr %w, i32 {em.active}, i32 {word}, ptr {handles}, ptr {coordinates}, ptr {out}, {em.site()}"
-    )
+    word |= {"level": LEVEL, "grad": GRADIENT}.get(mode, 0)
+    levels = level_of(em, code, mode, count - 1 if layered else count)
+    places = f"ptr {handles}, ptr {coordinates}, ptr {levels}, ptr {out}"
+    em.helper("texture", f"ptr %w, i32 {em.active}, i32 {word}, {places}, {em.site()}")
     for index, target in enumerate(targets.items):
         row = em.new(f"getelementptr <32 x i32>, ptr {out}, i32 {index}")
         em.write(target, Value("i32", True, em.new(f"load <32 x i32>, ptr {row}, align 64")))

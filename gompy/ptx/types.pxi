@@ -140,6 +140,9 @@ cdef extern from "warp.h" nogil:
     void gompy_matrix(uint32_t shape, uint32_t types, const void *a, const void *b, const void *c,
                       void *out) noexcept
     unsigned gompy_texture_component(uint32_t format) noexcept
+    void gompy_texture_between(const ptx_texture *t, float part, const uint32_t *other, uint32_t *found)
+    void gompy_texture_level(const ptx_texture *t, unsigned level, ptx_texture *out)
+    float gompy_texture_lod(const ptx_texture *t, int dimensions, const uint32_t *rows)
     int gompy_texture_face(const uint32_t *direction, size_t step, uint32_t *place)
     void gompy_texture(const ptx_texture *t, int dimensions, int floats, const uint32_t *place,
                        uint32_t *out) noexcept

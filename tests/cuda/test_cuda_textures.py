@@ -67,7 +67,7 @@ def test_what_is_refused(cuda: Driver) -> None:
         (resource(ROWS, memory, 17, 2, 64), settings(), INVALID_VALUE),
         (resource(ROWS, memory, 16, 2, 2**63), settings(), INVALID_VALUE),
         (resource(ARRAY, memory, 64), settings(), INVALID_HANDLE),
-        (resource(1, memory, 64), settings(), NOT_SUPPORTED),  # a mipmapped array
+        (resource(1, memory, 64), settings(), INVALID_HANDLE),  # no mipmapped array
         (resource(4, memory, 64), settings(), INVALID_VALUE),
     ):
         assert create(cuda, described, how)[0] == answer, (described, how)

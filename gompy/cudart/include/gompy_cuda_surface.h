@@ -128,6 +128,59 @@ template <class T> GOMPY_DEVICE void surf3Dread (T *to, cudaSurfaceObject_t s, i
 {
   *to = surf3Dread<T> (s, x, y, z, mode);
 }
+/* --- References, which CUDA 12 has no more: clang makes the variable a .surfref.  --- */
+
+template <class T, int dimensions = cudaSurfaceType1D> struct __attribute__ ((device_builtin_surface_type)) surface;
+template <int dimensions>
+struct __attribute__ ((device_builtin_surface_type)) surface<void, dimensions> : public surfaceReference {};
+
+template <int dimensions>
+GOMPY_DEVICE cudaSurfaceObject_t
+gompy_surface_object (surface<void, dimensions> reference)
+{
+  cudaSurfaceObject_t s;
+  asm ("mov.b64 %0, %1;" : "=l" (s) : "l" (reference));
+  return s;
+}
+
+#define GOMPY_REFERENCE(name, dimensions, parameters, place) \
+  template <class T> GOMPY_DEVICE T name##read (surface<void, dimensions> s, GOMPY_EACH parameters, GOMPY_MODE) \
+  { \
+    return name##read<T> (gompy_surface_object (s), GOMPY_EACH place, mode); \
+  } \
+  template <class T> \
+  GOMPY_DEVICE void name##read (T *to, surface<void, dimensions> s, GOMPY_EACH parameters, GOMPY_MODE) \
+  { \
+    *to = name##read<T> (gompy_surface_object (s), GOMPY_EACH place, mode); \
+  } \
+  template <class T> \
+  GOMPY_DEVICE void name##write (T value, surface<void, dimensions> s, GOMPY_EACH parameters, GOMPY_MODE) \
+  { \
+    name##write (value, gompy_surface_object (s), GOMPY_EACH place, mode); \
+  }
+#define GOMPY_EACH(...) __VA_ARGS__
+GOMPY_REFERENCE (surf1D, cudaSurfaceType1D, (int x), (x))
+GOMPY_REFERENCE (surf2D, cudaSurfaceType2D, (int x, int y), (x, y))
+GOMPY_REFERENCE (surf3D, cudaSurfaceType3D, (int x, int y, int z), (x, y, z))
+#undef GOMPY_EACH
+#undef GOMPY_REFERENCE
 #undef GOMPY_MODE
+
+template <int dimensions>
+static inline cudaError_t
+cudaBindSurfaceToArray (const surface<void, dimensions> &s, cudaArray_const_t array,
+                        const cudaChannelFormatDesc &format)
+{
+  return ::cudaBindSurfaceToArray (&s, array, &format);
+}
+
+template <int dimensions>
+static inline cudaError_t
+cudaBindSurfaceToArray (const surface<void, dimensions> &s, cudaArray_const_t array)
+{
+  cudaChannelFormatDesc format;
+  cudaError_t result = cudaGetChannelDesc (&format, array);
+  return result == cudaSuccess ? ::cudaBindSurfaceToArray (&s, array, &format) : result;
+}
 
 #endif

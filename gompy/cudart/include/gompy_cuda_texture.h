@@ -91,6 +91,55 @@ GOMPY_FETCHES (float4, "f32", "f")
 GOMPY_FETCHES (int4, "s32", "r")
 GOMPY_FETCHES (uint4, "u32", "r")
 #undef GOMPY_FETCHES
+/* Of a level of a mipmapped array.  */
+#define GOMPY_FETCHES_LEVEL(quad, kind, letter) \
+  GOMPY_DEVICE quad gompy_fetch_level (cudaTextureObject_t t, float level, float x, quad v) \
+  { \
+    asm ("tex.level.1d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5}], %6;" \
+         : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (level)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_level (cudaTextureObject_t t, float level, float x, float y, quad v) \
+  { \
+    asm ("tex.level.2d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}], %7;" \
+         : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (y), "f" (level)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_level (cudaTextureObject_t t, float level, float x, float y, float z, quad v) \
+  { \
+    asm ("tex.level.3d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], %8;" \
+         : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (y), "f" (z), "f" (level)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_level_layer (cudaTextureObject_t t, float level, int layer, float x, float y, quad v) \
+  { \
+    asm ("tex.level.a2d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], %8;" \
+         : GOMPY_RESULT (letter) : "l" (t), "r" (layer), "f" (x), "f" (y), "f" (level)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_level_cube (cudaTextureObject_t t, float level, float x, float y, float z, quad v) \
+  { \
+    asm ("tex.level.cube.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], %8;" \
+         : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (y), "f" (z), "f" (level)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_steps (cudaTextureObject_t t, float right, float down, float x, quad v) \
+  { \
+    asm ("tex.grad.1d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5}], {%6}, {%7};" \
+         : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (right), "f" (down)); \
+    return v; \
+  } \
+  GOMPY_DEVICE quad gompy_fetch_steps (cudaTextureObject_t t, float2 right, float2 down, float x, float y, quad v) \
+  { \
+    asm ("tex.grad.2d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}], {%7, %8}, {%9, %10};" \
+         : GOMPY_RESULT (letter) \
+         : "l" (t), "f" (x), "f" (y), "f" (right.x), "f" (right.y), "f" (down.x), "f" (down.y)); \
+    return v; \
+  }
+GOMPY_FETCHES_LEVEL (float4, "f32", "f")
+GOMPY_FETCHES_LEVEL (int4, "s32", "r")
+GOMPY_FETCHES_LEVEL (uint4, "u32", "r")
+#undef GOMPY_FETCHES_LEVEL
 #undef GOMPY_RESULT
 
 template <class T>
@@ -147,6 +196,55 @@ GOMPY_DEVICE T
 texCubemapLayered (cudaTextureObject_t t, float x, float y, float z, int layer)
 {
   return gompy_texel<T>::of (gompy_fetch_cube (t, layer, x, y, z, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex1DLod (cudaTextureObject_t t, float x, float level)
+{
+  return gompy_texel<T>::of (gompy_fetch_level (t, level, x, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex2DLod (cudaTextureObject_t t, float x, float y, float level)
+{
+  return gompy_texel<T>::of (gompy_fetch_level (t, level, x, y, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex3DLod (cudaTextureObject_t t, float x, float y, float z, float level)
+{
+  return gompy_texel<T>::of (gompy_fetch_level (t, level, x, y, z, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex2DLayeredLod (cudaTextureObject_t t, float x, float y, int layer, float level)
+{
+  return gompy_texel<T>::of (gompy_fetch_level_layer (t, level, layer, x, y, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+texCubemapLod (cudaTextureObject_t t, float x, float y, float z, float level)
+{
+  return gompy_texel<T>::of (gompy_fetch_level_cube (t, level, x, y, z, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex1DGrad (cudaTextureObject_t t, float x, float right, float down)
+{
+  return gompy_texel<T>::of (gompy_fetch_steps (t, right, down, x, typename gompy_texel<T>::quad ()));
+}
+
+template <class T>
+GOMPY_DEVICE T
+tex2DGrad (cudaTextureObject_t t, float x, float y, float2 right, float2 down)
+{
+  return gompy_texel<T>::of (gompy_fetch_steps (t, right, down, x, y, typename gompy_texel<T>::quad ()));
 }
 
 /* The same, to a pointer.  */
