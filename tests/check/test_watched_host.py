@@ -41,10 +41,16 @@ CALLS = """
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/times.h>
+#include <time.h>
 #include <unistd.h>
 int main (void)
 {
   static int a[100000];
+  struct timespec t;
+  struct rusage used;
+  struct tms times_used;
   int fd = open ("data", O_RDONLY), out = open ("out", O_WRONLY | O_CREAT, 0600);
 #pragma omp target enter data map(to: a)
 #pragma omp target
@@ -55,6 +61,8 @@ int main (void)
       return 2;
   if (write (out, a, 16000) != 16000 || a[3999] != 7)
     return 3;
+  if (clock_getres (CLOCK_PROCESS_CPUTIME_ID, &t) || getrusage (RUSAGE_SELF, &used) || times (&times_used) < 0)
+    return 4;
   READ
 #pragma omp target exit data map(delete: a)
 }

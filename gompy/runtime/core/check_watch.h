@@ -476,7 +476,8 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
       /* fall through */
     case SYS_close: case SYS_fstat: case SYS_newfstatat: case SYS_lseek: case SYS_clock_gettime:
     case SYS_clock_nanosleep: case SYS_nanosleep: case SYS_getpid: case SYS_gettid: case SYS_sched_yield:
-    case SYS_openat: case SYS_sysinfo: case SYS_gettimeofday:
+    case SYS_openat: case SYS_sysinfo: case SYS_gettimeofday: case SYS_clock_getres: case SYS_getrusage:
+    case SYS_times:
       harmless = 1;
       for (unsigned i = 0; i < 6; i++)
         if (gompy_meets_watch (arguments[i], GOMPY_PAGE))
