@@ -168,6 +168,19 @@ RIGHT = {
         for (int i = 0; i < n; i++) { sum += p[q[i]]; q[n - 1 - i] = 5; }
       }
       printf ("%d %d %d\\n", sum, p[0], p[30]);""",
+    "rows-beside-writes": """
+      int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % (n / 2) * 2;
+      #pragma omp target map(tofrom: p[:n], sum) map(to: at[:n])
+      #pragma omp parallel num_threads(2) reduction(+: sum)
+      if (omp_get_thread_num () == 0)
+        { for (int r = 0; r < n - 8; r += 3)
+            for (int i = r; i < r + 3 + r % 4; i++)
+              sum += p[at[i]]; }
+      else
+        for (int i = 0; i < n / 2; i++)
+          p[2 * i + 1] = i;
+      printf ("%d\\n", sum);""",
     "gather-and-write": """
       int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), *at = calloc (n, sizeof *at);
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
@@ -480,6 +493,19 @@ WRONG = {
               sum += p[at[i]]; }
         else
           p[4711] = 1;
+      printf ("%d\\n", sum);""",
+    "rows-race": """
+      int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
+      for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
+      #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum) map(to: at[:n])
+      #pragma omp distribute
+      for (int b = 0; b < 2; b++)
+        if (b == 0)
+          { for (int r = 0; r < n - 8; r += 3)
+              for (int i = r; i < r + 3 + r % 4; i++)
+                sum += p[at[i]]; }
+        else
+          p[at[n / 2]] = 1;
       printf ("%d\\n", sum);""",
     "gather-race-written-first": """
       int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;

@@ -53,6 +53,7 @@ struct mic_log
   uint32_t launch;
   int taken;               /* by a thread */
   _Atomic size_t used;     /* bytes of gathers */
+  struct mic_gather *last; /* of few reads; where it does not end with USED, another one has come since */
   unsigned char *data;
   _Atomic size_t count;    /* single reads */
   struct mic_single *singles;
@@ -361,6 +362,14 @@ mic_enter_span (const struct mic_gather *g, uint64_t offset, uint64_t end)
   return foreign == 0 || mic_note_among (g, blocks, foreign);
 }
 
+static inline __attribute__ ((always_inline)) void
+mic_fetch_of (const struct mic_gather *g, const unsigned char *index, size_t n, unsigned bytes, int is_unsigned)
+{
+  for (size_t i = 0; i < n; i++, index += bytes)
+    __builtin_prefetch ((const void *) (gompy_access.low + g->offset
+                                        + (uint64_t) (g->scale * gompy_index_of (index, bytes, is_unsigned))));
+}
+
 /* Fetch what indices behind those of a gather are of, as many as it has.  A loop over rows comes to them soon, and what
    is called between two of its loops keeps the processor from going ahead by itself.  Those of the next row are too
    near to be there in time.  Only indices in a good kilobyte are looked at; to fetch does no harm.  */
@@ -372,9 +381,10 @@ mic_fetch_behind (const struct mic_gather *g, const struct gompy_indices *x)
   if (x->step != (intptr_t) x->bytes || offset >= mic_access_size || offset % MIC_BLOCK + x->n * x->bytes > MIC_BLOCK
       || atomic_load_explicit (&mic_blocks[offset / MIC_BLOCK].good, memory_order_relaxed) != mic_good_now (offset))
     return;
-  for (size_t i = 0; i < x->n; i++, index += x->bytes)
-    __builtin_prefetch ((const void *) (gompy_access.low + g->offset
-                                        + (uint64_t) (g->scale * gompy_index_of (index, x->bytes, g->is_unsigned))));
+  if (x->bytes == 4 && !x->is_unsigned)
+    mic_fetch_of (g, index, x->n, 4, 0);
+  else
+    mic_fetch_of (g, index, x->n, x->bytes, x->is_unsigned);
 }
 
 /* The same for each access.  The loop is about to read there: a few lines are fetched all at once meanwhile.  */
@@ -412,6 +422,7 @@ mic_keep_gather (struct mic_gather *g, uint64_t offset, uint64_t end)
   return 0;
 }
 
+#include "device_gather_few.h"
 #include "device_scatter.h"
 
 /* Note each access in its cell.  */
@@ -440,10 +451,13 @@ mic_note_each (uintptr_t address, intptr_t scale, const struct gompy_indices *x,
 static int
 mic_access_gather (uintptr_t address, intptr_t scale, const struct gompy_indices *x, int kind, const void *pc)
 {
-  struct mic_gather *g = kind & GOMPY_RANGE_WRITES ? NULL : mic_log_room (x->n, x->bytes);
+  struct mic_gather *g;
   size_t size = kind & GOMPY_RANGE_SIZE;
   uintptr_t begin, end;
   int64_t low, high;
+  if (!(kind & GOMPY_RANGE_WRITES) && mic_gather_few (address, scale, x, size, pc))
+    return 1;
+  g = kind & GOMPY_RANGE_WRITES ? NULL : mic_log_room (x->n, x->bytes);
   gompy_index_extremes (x, g != NULL ? g + 1 : NULL, &low, &high);
   if (!gompy_index_span (address, scale, low, high, size, &begin, &end))
     return 0;
