@@ -33,6 +33,13 @@ FOLDERS = ("/usr/lib/gcc/*/*/accel/nvptx-none/mgomp", "/usr/local/lib/gcc/*/*/ac
 ROOTS = ("abort", "calloc", "exit", "free", "malloc", "memcpy", "memmove", "memset", "printf", "putchar", "puts",
          "realloc", "strlen", "__assert_func")  # fmt: skip
 """What programs themselves call most."""
+LAUNCHED = (
+    "libgcc.a:mgomp.o",
+    *(f"libgomp.a:{name}.o" for name in ("alloc", "bar", "barrier", "critical", "icv", "icv-device", "parallel")),
+    *(f"libgomp.a:{name}.o" for name in ("proc", "single", "target", "team", "teams", "work")),
+)
+"""What launches of most regions go through: it is compiled with checks as well (GOMPY_CHECK), in a few seconds.  All
+would take a minute; what else a checked program needs, its first run compiles, by quicker means."""
 NAMED = re.compile(rb"^// BEGIN GLOBAL (?:FUNCTION|VAR) (DEF|DECL): (\S+)", re.MULTILINE)
 DONE = "whole"
 """A file that says that a folder has all it should have."""
@@ -94,16 +101,19 @@ def ship() -> int:
     except ImportError:
         return 0
     objects: dict[str, bytes] = {}
+    launched: list[str] = []
     for pattern in FOLDERS:
         for folder in sorted(glob.glob(pattern)):
-            for text in chosen(folder).values():
+            for name, text in chosen(folder).items():
                 for form in {text, mended(text)}:  # as stock gcc links it, and as gompcc does
                     objects[text_key(form)] = form
+                    if name in LAUNCHED:
+                        launched.append(text_key(form))
     if not objects:
         return 0
     leaf = f"{abi.identity()[:16]}-{cpu()}"
     folder = os.path.join(SHIPPED, leaf)
-    wanted = "".join(f"{key}\n" for key in sorted(objects))
+    wanted = "".join(f"{key}\n" for key in (*sorted(objects), *sorted(launched)))
     stamp = os.path.join(folder, DONE)
     try:
         with open(stamp, encoding="ascii") as file:
@@ -118,8 +128,8 @@ def ship() -> int:
         with open(os.path.join(folder, f"{key}.ptx"), "wb") as out:
             out.write(text)
     requests = "".join(f"object {key} {key[:12]}\n" for key in objects)
-    requests += "".join(f"want {key} I\n" for key in objects) + "slow\n"
-    requests += "".join(f"whole {key}\n" for key in objects)
+    requests += "".join(f"want {key} I\n" for key in objects) + "slow\nslow checked\n"
+    requests += "".join(f"whole {key}\n" for key in objects) + "".join(f"whole {key} checked\n" for key in launched)
     main = os.path.join(os.path.dirname(os.path.abspath(compiler)), "__main__.py")
     done = subprocess.run([sys.executable, main, "fill", folder], input=requests, text=True, stdout=subprocess.PIPE)
     for line in done.stdout.splitlines():

@@ -10,7 +10,7 @@ ends with a NUL and the status):
     want HASH S|V|W FUNCTION    one function
     auto [checked|racing]       what an image of all the objects needs, with code of that kind (abi.CODE_KINDS)
     slow [checked]              what all files share (slow.py)
-    whole HASH                  all functions of the object as S, for mkoffload/nvptx_ahead.py
+    whole HASH [checked|racing] all functions of the object as S, for mkoffload/nvptx_ahead.py
 
 (other letters for other kinds: abi.FORM_LETTERS) and writes FOLDER/HASH.I and so on.  As S, an object's file has the
 functions that kernels of the first image with that object can reach (reach.py); what a later image needs besides is in
@@ -144,9 +144,10 @@ class Builder:
             return [Job(key, form, [function], f"{key}.{form}.{function_hash(function)}", facts.lines.get(function, 1))]
         return self.jobs_for(key, form, self.needed(key) if abi.FORMS[form][0] == "S" else facts.entries)
 
-    def whole(self, key: str) -> list[Job]:
+    def whole(self, key: str, kind: int = abi.PLAIN) -> list[Job]:
         """What a `whole` line asks for."""
-        jobs = self.jobs_for(key, "S", list(self.facts(key).lines))
+        form = abi.FORM_LETTERS[kind][abi.VERSIONS.index("S")]
+        jobs = self.jobs_for(key, form, list(self.facts(key).lines))
         for job in jobs:
             job.ahead = True
         return jobs
@@ -367,6 +368,11 @@ def fill(folder: str) -> int:
     return status
 
 
+def kind_of(words: list[str]) -> int:
+    """The kind of code that the end of a line names."""
+    return abi.CODE_KINDS.index(words[0]) if words else abi.PLAIN
+
+
 def serve(folder: str) -> tuple[int, list[str]]:
     """Serve the requests; returns the status and the messages."""
     requests = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").split("\n")
@@ -384,7 +390,7 @@ def serve(folder: str) -> tuple[int, list[str]]:
     wants: list[list[str]] = []
     automatic = -1
     jobs: list[Job] = []
-    wholes: list[str] = []
+    wholes: list[tuple[str, int]] = []
     for line in requests:
         words = line.split(" ", 3)
         if words[0] == "object":
@@ -392,9 +398,9 @@ def serve(folder: str) -> tuple[int, list[str]]:
         elif words[0] == "want":
             wants.append(words[1:])
         elif words[0] == "auto":
-            automatic = abi.CODE_KINDS.index(words[1]) if words[1:] else abi.PLAIN
+            automatic = kind_of(words[1:])
         elif words[0] == "whole":
-            wholes.append(words[1])
+            wholes.append((words[1], kind_of(words[2:])))
         elif words[0] == "slow":
             jobs += builder.slow_job(words[1:] == ["checked"])
     for words in wants:
@@ -402,8 +408,8 @@ def serve(folder: str) -> tuple[int, list[str]]:
             builder.guarded(words[0], lambda words=words: builder.index(words[0]))  # type: ignore[misc]
         else:
             builder.guarded(words[0], lambda words=words: jobs.extend(builder.jobs_of(*words)))  # type: ignore[misc]
-    for key in wholes:
-        builder.guarded(key, lambda key=key: jobs.extend(builder.whole(key)))  # type: ignore[misc]
+    for key, kind in wholes:
+        builder.guarded(key, lambda key=key, kind=kind: jobs.extend(builder.whole(key, kind)))  # type: ignore[misc]
     if automatic >= 0 and builder.status == OK:
         builder.guarded("", lambda: jobs.extend(builder.automatic(automatic)))
     if builder.status == OK:

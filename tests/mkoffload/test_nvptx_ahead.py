@@ -94,14 +94,14 @@ return a - 1; }
 """
 
 
-def ahead() -> set[str]:
+def ahead(form: str = "S") -> set[str]:
     """The keys of the objects that this build has compiled ahead for this processor, if this user can trust them."""
     leaf = f"{nvptx_ahead.abi.identity()[:16]}-{nvptx_ahead.cpu()}"
     folder = store.shipped_folder(leaf)
     if folder < 0:
         return set()
     os.close(folder)
-    return {path.stem for path in (Path(store.SHIPPED) / leaf).glob("*.S")}
+    return {path.stem for path in (Path(store.SHIPPED) / leaf).glob(f"*.{form}")}
 
 
 @has_all
@@ -120,3 +120,22 @@ def test_the_first_program_has_its_own_code_compiled_only(
     cached = {path.name.partition(".")[0] for path in (tmp_path / "gompy" / "ptx").glob("*/*.ptx")}
     assert len(cached) == 1
     assert not cached & ahead()
+
+
+@has_all
+@needs("gcc")
+@has_compiler
+@has_driver
+@has_executor
+@pytest.mark.skipif(not ahead(), reason="nothing was compiled ahead")
+def test_a_checked_program_finds_what_launches_go_through(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of libgomp's objects it has those compiled that launches do not need."""
+    monkeypatch.delenv("GOMPY_PTX_CPU", raising=False)
+    tools = make_tools(tmp_path_factory, XDG_CACHE_HOME=str(tmp_path), GOMPY_CUDA="emulated", GOMPY_CHECK="1")
+    program = build(tools, "first.c", PROGRAM, "-foffload=nvptx-none")
+    tools.ok(program)
+    checked = {path.name.partition(".")[0] for path in (tmp_path / "gompy" / "ptx").glob("*/*.s")}
+    assert checked
+    assert ahead("s") and not checked & ahead("s")
