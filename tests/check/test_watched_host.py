@@ -347,3 +347,43 @@ def test_what_stayed_closed_is_still_watched(tmp_path: Path) -> None:
     text = HELD.replace("  #pragma omp target update from(a[n / 2:1000])\n", "")
     done = check(tmp_path, "intelmic", text.replace("READ", ""))
     assert done.returncode == 86 and done.stderr.count("[stale-host]") == 1, done.stderr
+
+
+OPENED = r"""
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int opened;
+int
+open (const char *path, int flags, ...)
+{
+  opened += strncmp (path, "/proc/self/task", 15) == 0;
+  return syscall (SYS_openat, -100, path, flags, 0600);
+}
+int open64 (const char *path, int flags, ...) __attribute__ ((alias ("open")));
+int
+main (void)
+{
+  int a[100] = { 0 };
+  #pragma omp target data map(tofrom: a)
+  for (int i = 0; i < 60; i++)
+    {
+      #pragma omp target teams distribute parallel for
+      for (int j = 0; j < 100; j++)
+        a[j]++;
+    }
+  printf ("%d %d\n", opened, a[7]);
+}
+"""
+
+
+def test_states_of_the_drivers_threads_stay_open(tmp_path: Path) -> None:
+    """Whether they sleep is asked behind each region; their files are looked for again where others are there."""
+    if not sees_system_calls():
+        pytest.skip("this system does not dispatch system calls")
+    done = check(tmp_path, "nvptx", OPENED)
+    opened, value = done.stdout.split()
+    assert (done.returncode, value) == (0, "60"), done.stderr
+    assert 0 < int(opened) < 60

@@ -92,25 +92,28 @@ gompy_waits (const char *id)
   return waits;
 }
 
-/* Whether a thread of this process is gompy's own, and sleeps, or waits.  ID: the name of its folder.  */
+/* Whether a thread of this process is gompy's own, and sleeps, or waits.  ID: the name of its folder; FD: its state.
+   *OWN: whether it is one of those that sleep whenever their state says so.  */
 static int
-gompy_sleeps (const char *id)
+gompy_sleeps (const char *id, int fd, int *own)
 {
-  char path[64], text[128], *name;
-  int fd, queue;
+  char text[128], *name;
+  int queue;
   ssize_t n;
-  snprintf (path, sizeof path, "/proc/self/task/%.20s/stat", id);
+  *own = 0;
   for (int tries = 0; tries < GOMPY_SLEEP_TRIES; tries++)
     {
-      if ((fd = gompy_open (path, O_RDONLY, 0)) < 0)
-        return 0;
-      n = read (fd, text, sizeof text - 1);
-      close (fd);
+      n = pread (fd, text, sizeof text - 1, 0);
       text[n > 0 ? n : 0] = 0;
       name = strchr (text, '(');
-      if (name == NULL || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0)
-        return gompy_waits (id);
+      if (name == NULL || atol (text) != atol (id)  /* it has ended, or what stayed open is another file now */
+          || strncmp (name + 1, GOMPY_OWN_THREADS, sizeof GOMPY_OWN_THREADS - 1) != 0)
+        {
+          *own = 0;
+          return n > 0 && gompy_waits (id);
+        }
       queue = strncmp (name + 1, GOMPY_QUEUE_THREAD, sizeof GOMPY_QUEUE_THREAD - 1) == 0;
+      *own = !queue;
       if ((name = strrchr (name, ')')) == NULL)
         return 0;
       if (strncmp (name, ") S", 3) == 0 && (!queue || gompy_is_in_futex (id)))
@@ -140,23 +143,91 @@ gompy_count_threads (void)
   return s.st_nlink > 2 ? (unsigned) s.st_nlink - 2 : 0;
 }
 
+/* The process's threads but the one that asked last, if all are gompy's own: their states stay open, too.  */
+#define GOMPY_OWN_TASKS 8u
+static struct gompy_own_task
+{
+  struct gompy_kept state;
+  char id[24];
+} gompy_own_tasks[GOMPY_OWN_TASKS];
+static unsigned gompy_own_task_count;
+
+static int
+gompy_open_state (const char *id)
+{
+  char path[64];
+  snprintf (path, sizeof path, "/proc/self/task/%.20s/stat", id);
+  return gompy_open (path, O_RDONLY, 0);
+}
+
+static void
+gompy_forget_tasks (void)
+{
+  while (gompy_own_task_count > 0)
+    gompy_close_kept (&gompy_own_tasks[--gompy_own_task_count].state);
+}
+
+/* Whether the other threads, THREADS with the CALLER, sleep as far as is known; -1: they are to be looked for.  */
+static int
+gompy_known_sleep (unsigned threads, long caller)
+{
+  int own, sleep = 1;
+  if (gompy_own_task_count == 0 || gompy_own_task_count + 1 != threads || !gompy_is_marked (&gompy_log_process))
+    return -1;
+  for (unsigned i = 0; i < gompy_own_task_count; i++)
+    {
+      if (atol (gompy_own_tasks[i].id) == caller)
+        return -1;
+      sleep &= gompy_sleeps (gompy_own_tasks[i].id, gompy_own_tasks[i].state.fd, &own);
+      if (!own)
+        return -1;
+    }
+  return sleep;
+}
+
 /* Whether no other thread of the process does anything.  */
 static int
 gompy_is_alone (void)
 {
   struct dirent *entry;
   DIR *tasks;
-  int alone = 1;
-  unsigned threads = gompy_count_threads ();
+  long caller = gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0);
+  int alone = 1, own, known, fds[GOMPY_OWN_TASKS];
+  unsigned threads = gompy_count_threads (), count = 0, others = 0;
   gompy_watch_sleepers = gompy_watch_single = 0;
   if (threads <= 1)
     return gompy_watch_single = threads == 1;
+  if ((known = gompy_known_sleep (threads, caller)) >= 0)
+    return known;
+  if (gompy_is_marked (&gompy_log_process))
+    gompy_forget_tasks ();
+  gompy_watch_sleepers = 0;
   if ((tasks = gompy_opendir ("/proc/self/task")) == NULL)
     return 0;
   while (alone && (entry = readdir (tasks)) != NULL)
-    alone = entry->d_name[0] == '.' || atol (entry->d_name) == gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0)
-            || gompy_sleeps (entry->d_name);
+    {
+      int fd;
+      if (entry->d_name[0] == '.' || atol (entry->d_name) == caller)
+        continue;
+      fd = gompy_open_state (entry->d_name);
+      alone = fd >= 0 && gompy_sleeps (entry->d_name, fd, &own);
+      others++;
+      if (alone && own && count < GOMPY_OWN_TASKS)
+        {
+          snprintf (gompy_own_tasks[count].id, sizeof gompy_own_tasks[count].id, "%.20s", entry->d_name);
+          fds[count++] = fd;
+        }
+      else if (fd >= 0)
+        close (fd);
+    }
   closedir (tasks);
+  known = alone && count == others && count > 0 && gompy_is_marked (&gompy_log_process);
+  for (unsigned i = 0; i < count; i++)
+    if (known)
+      gompy_keep (&gompy_own_tasks[i].state, fds[i]);
+    else
+      close (fds[i]);
+  gompy_own_task_count = known ? count : gompy_own_task_count;
   return alone;
 }
 
