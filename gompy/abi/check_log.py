@@ -75,6 +75,7 @@ class Flight(IntFlag):
 
     QUEUED = 1  # by a queue that the program has not waited for
     BACK = 2  # it is copied to the host
+    DEPEND = 4  # by a region with depend clauses
 
 
 FAILED: Final = 0xFFFF

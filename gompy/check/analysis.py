@@ -130,6 +130,7 @@ class Analysis:
         self.acc = False
         self.blocks = Blocks(self.names)
         self.queued: dict[tuple[int, int, int], tuple[str, Place]] = {}
+        self.made: dict[int, list[Mapping]] = {}  # by thread, since its last launch
 
     def run(self) -> list[Finding]:
         """The findings, errors first, in the order in which they were met."""
@@ -183,7 +184,7 @@ class Analysis:
         name = self.names.of(event)
         if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
-            self.live[event.device, event.start] = Mapping(
+            mapping = self.live[event.device, event.start] = Mapping(
                 event.start,
                 event.size,
                 event.address,
@@ -193,6 +194,7 @@ class Analysis:
                 event.frame,
                 item=self.names.item(event, name),
             )
+            self.made.setdefault(event.thread, []).append(mapping)
 
     def _attach(self, event: Event) -> None:
         """A pointer that a construct attaches stands behind what it points to."""
@@ -215,6 +217,8 @@ class Analysis:
     def _launch(self, event: Event) -> None:
         self.launched.pop((event.device, event.thread), None)
         self.launched[event.device, event.thread] = event
+        for mapping in self.made.pop(event.thread, []):
+            mapping.region = event.where
 
     def _absent(self, event: Event) -> None:
         if event.kind == FAILED:
@@ -535,21 +539,25 @@ class Analysis:
         if event.flags & Flight.QUEUED:
             self._flight_queued(event)
             return
-        mapping = self.live.get((event.device, event.start))
+        mapping = self.live.get((event.device, event.start)) or self._was_mapped(event.device, event.start)
         name = mapping.name if mapping is not None else self.names.of(event)
-        done, region = "written" if event.kind else "read", self.place(event) if mapping is None else mapping.place
+        done, begins = "written" if event.kind else "read", self.place(event) if mapping is None else mapping.place
+        function = demangled(self.names.function(mapping.region)) if mapping is not None else ""
+        region = f"region {function}" if function else "a region"
         finding = Finding(
             "race",
-            self.names.place(event.where) if event.where else region,
-            f"{name or 'memory'} (byte {event.count} of {event.size}) is {done} by the host while a region on device "
-            f"{event.device} runs beside it that has it mapped",
+            self.names.place(event.where) if event.where else begins,
+            f"{name or 'memory'} (byte {event.count} of {event.size}) is {done} by the host, which has not waited for "
+            f"{region} on device {event.device} that maps it",
             event.device,
-            variable=name,
-            start=event.start,
-            size=event.size,
+            function,
+            name,
+            event.start,
+            event.size,
         )
-        finding.mend = mend("race-host", name, finding.place.file, self.acc)
-        finding.notes.append(Note(region, f"the region begins here, with nowait, and maps {name or 'it'}"))
+        mended = "race-host-task" if event.flags & Flight.DEPEND else "race-host"
+        finding.mend = mend(mended, name, finding.place.file, self.acc)
+        finding.notes.append(Note(begins, f"{region} begins here, with nowait, and maps {name or 'it'}"))
         self.add(finding)
 
     def _read_doubtful(self, region: str, place: Place, address: int, size: int, changed: bool) -> None:

@@ -119,6 +119,17 @@ class Source:
         addresses = sorted(rows)
         return addresses, [rows[address] for address in addresses]
 
+    def function(self, address: int) -> str:
+        """The function that begins at an address of the process, by the file's symbols."""
+        from elftools.elf.sections import SymbolTableSection
+
+        table = self.elf.get_section_by_name(".symtab")
+        if isinstance(table, SymbolTableSection):
+            for symbol in table.iter_symbols():
+                if symbol["st_value"] == address - self.base and symbol["st_info"]["type"] == "STT_FUNC":
+                    return str(symbol.name)
+        return ""
+
     def locals(self, frame: Frame, read: Read) -> Iterator[Variable]:
         """Variables of the function that a frame is of, innermost scopes first."""
         pc = frame.pc - 1 - self.base

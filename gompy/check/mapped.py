@@ -23,6 +23,7 @@ class Mapping:
     gone: Place | None = None
     gone_by: str = ""
     item: str = ""  # as a clause has it: of a pointer, a[0:16]
+    region: int = 0  # the function of the region that it was made for
 
     def __str__(self) -> str:
         return f"{self.name or 'memory'}, {amount(self.size)}"

@@ -20,6 +20,7 @@ OPENMP: Final = {
     "unset-host": "have the region write all of it, or map(tofrom: {}), which keeps what the host had",
     "race": "{sentinel} atomic, reduction(…: {}), a barrier between, or memory of their own for the threads",
     "race-host": "{sentinel} taskwait before it, or depend clauses",
+    "race-host-task": "{sentinel} taskwait before it, or a task around it with a depend clause",
     "race-queues": "{sentinel} taskwait between them, or depend clauses",
     "redundant-to": "a target data around the regions that keeps it on the device",
     "redundant-from": "map(to: {}), if no region changes it",

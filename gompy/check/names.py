@@ -111,6 +111,14 @@ class Names:
         except Exception:  # as above
             return Place()
 
+    def function(self, address: int) -> str:
+        """The function that begins at an address, as its file has it; empty: not known."""
+        source = self.source(address) if address else None
+        try:
+            return source.function(address) if source is not None else ""
+        except Exception:  # as above
+            return ""
+
     def word(self, address: int, frame: Frame | None) -> int | None:
         """The word at an address, from the frame, the program's variables, or what was copied."""
         value = frame.word(address) if frame is not None else None

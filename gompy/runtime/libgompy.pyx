@@ -26,7 +26,7 @@ from gompy.native.file_size cimport *
 from gompy.native.environment cimport secure_getenv
 from gompy.native.interop_texts cimport gompy_interop_code, gompy_interop_name
 from gompy.native.dlfcn cimport (
-    RTLD_LAZY, RTLD_NEXT, RTLD_NOLOAD, Dl_info, dladdr, dlclose, dlerror, dlopen, dlsym)
+    RTLD_LAZY, RTLD_NEXT, Dl_info, dladdr, dlclose, dlerror, dlopen, dlsym)
 from gompy.native.launch_words cimport (
     KERNEL_BY_CLANG,
     KERNEL_WORDS_DIRECT,

@@ -2,14 +2,19 @@
 
    Between a region with nowait and its end the runtime copies what the region has mapped, at times that the program
    does not know.  So what it writes there, and what it reads of what is copied back, is a race.  Only mappings that
-   such a region itself has made count.  A program made with -foffload-check tells of its accesses; of any other the
-   pages are watched (check_watch.h) while one thread of it is awake.  Where neither sees it, as while the emulated GPU
-   works, what the program has written is found when the region's results come: the host has not what it had at the
-   launch.  Included once, by check_stale.h.  */
+   such a region itself has made count.  Beside that the task that has met the region is not to use it before it has
+   waited, whenever the region runs (check_deferred.h).
+
+   A program made with -foffload-check tells of its accesses; of any other the pages are watched (check_watch.h) while
+   one thread of it is awake.  Where neither sees it, as while the emulated GPU works, what the program has written is
+   found when the region's results come: the host has not what it had at the launch.  Included once, by check_stale.h.
+   */
 #ifndef GOMPY_CHECK_FLIGHT_H
 #define GOMPY_CHECK_FLIGHT_H
 
 #include "check_log.h"
+#include "check_tasks.h"
+#include "check_deferred.h"
 
 #define GOMPY_FLIGHTS 256u
 #define GOMPY_LIBRARY_REACH 64u  /* so far a library may read around what it is given */
@@ -23,6 +28,7 @@ struct gompy_flight
   int back;       /* it will be copied to the host */
   int begun;      /* its region has been launched */
   int told;
+  int depend;     /* its region has depend clauses */
   uint64_t construct;
   uint64_t queues;     /* a bit for each that the program may wait for (check_queues.h); 0: a region with nowait */
   unsigned char *had;  /* what the host had at the launch, until that is compared; or NULL */
@@ -41,7 +47,8 @@ gompy_flight_new (uint64_t construct, int device, uintptr_t host, uintptr_t targ
 {
   if (gompy_flight_count < GOMPY_FLIGHTS && size != 0)
     gompy_flights[gompy_flight_count++]
-      = (struct gompy_flight){ host, target, size, device, back, 0, 0, construct, 0, NULL };
+      = (struct gompy_flight){ .host = host, .target = target, .size = size, .device = device, .back = back,
+                               .construct = construct };
 }
 
 /* One of them is over.  */
@@ -68,7 +75,9 @@ gompy_flight_compare (struct gompy_flight *f)
       for (i = 0; part[i] == f->had[at + i]; i++)
         ;
       f->told = 1;
-      gompy_log (GOMPY_EVENT_FLIGHT, 1, f->device, NULL, NULL, f->host, f->size, f->target, at + i, 0);
+      gompy_log (GOMPY_EVENT_FLIGHT, 1, f->device, NULL, NULL, f->host, f->size, f->target, at + i,
+                 f->depend ? GOMPY_FLIGHT_DEPEND : 0);
+      gompy_deferred_told (f->device, f->host, f->size);
     }
   gompy_room_put (f->had, f->size);
   f->had = NULL;
@@ -86,15 +95,20 @@ gompy_flight_returns (int device, uintptr_t begin, size_t size)
     }
 }
 
-/* Its region runs beside the program from here on.  */
+/* Its region runs beside the program from here on; not LATER: only if it was deferred.  */
 static void
-gompy_flight_begins (uint64_t construct)
+gompy_flight_begins (uint64_t construct, int later)
 {
   for (unsigned i = 0; i < gompy_flight_count; i++)
     if (gompy_flights[i].construct == construct && !gompy_flights[i].begun)
       {
         struct gompy_flight *f = &gompy_flights[i];
         int new;
+        int noted = gompy_deferred_mapped (f->device, f->host, f->size, f->target);
+        if (!noted && !later)
+          continue;
+        f->depend = noted & GOMPY_DEFERRED_DEPENDS;
+        f->told = noted & GOMPY_DEFERRED_TOLD;
         f->begun = 1;
         f->had = f->size <= GOMPY_FLIGHT_KEPT ? gompy_room_take (f->size, &new) : NULL;
         if (f->had != NULL && !gompy_read_host (f->had, f->host, f->size))
@@ -138,13 +152,19 @@ gompy_flight_bounds (uintptr_t *low, uintptr_t *high)
       *low = f->host < *low ? f->host : *low;
       *high = f->host + f->size > *high ? f->host + f->size : *high;
     }
+  for (unsigned i = 0; i < gompy_deferred_count; i++)
+    {
+      const struct gompy_deferred *d = &gompy_deferreds[i];
+      *low = d->host < *low ? d->host : *low;
+      *high = d->host + d->size > *high ? d->host + d->size : *high;
+    }
 }
 
-/* How many run beside the program, and have not been told of.  */
+/* How many run beside the program, or may, and have not been told of.  */
 static unsigned
 gompy_flights_begun (void)
 {
-  unsigned n = 0;
+  unsigned n = gompy_deferred_count;
   for (unsigned i = 0; i < gompy_flight_count; i++)
     n += gompy_flights[i].begun && !gompy_flights[i].told;
   return n;
@@ -160,25 +180,74 @@ gompy_flight_meets (uintptr_t begin, uintptr_t end)
       if (f->begun && !f->told && f->host < end && begin < f->host + f->size)
         return 1;
     }
+  for (unsigned i = 0; i < gompy_deferred_count; i++)
+    if (gompy_deferreds[i].host < end && begin < gompy_deferreds[i].host + gompy_deferreds[i].size)
+      return 1;
   return 0;
+}
+
+/* Whether any of it may concern a loop's accesses.  */
+static int
+gompy_is_in_flight (void)
+{
+  return gompy_flight_count || gompy_deferred_count;
+}
+
+/* Whether an access is none of a range's: a library may read around what it is given.  */
+static int
+gompy_is_beside (uintptr_t host, size_t range, uintptr_t address, size_t size, int writes, int in_program)
+{
+  return host >= address + size || address >= host + range
+         || (!in_program && !writes
+             && (address - host >= range || address - host < GOMPY_LIBRARY_REACH
+                 || host + range - address <= GOMPY_LIBRARY_REACH));
+}
+
+/* The task that runs here uses memory that a region copies which it has met, and has not waited for.  */
+static void
+gompy_deferred_judge (uintptr_t address, size_t size, int writes, int in_program, uintptr_t pc)
+{
+  uint64_t task = gompy_deferred_count ? gompy_task_number () : GOMPY_TASK_UNKNOWN;
+  for (unsigned i = task == GOMPY_TASK_UNKNOWN ? 0 : gompy_deferred_count; i-- > 0;)
+    {
+      struct gompy_deferred *d = &gompy_deferreds[i];
+      size_t at = address > d->host ? address - d->host : 0;
+      if (d->task != task || !(writes || d->back)
+          || gompy_is_beside (d->host, d->size, address, size, writes, in_program))
+        continue;
+      if (d->mapped)
+        {
+          for (unsigned k = 0; k < gompy_flight_count; k++)
+            gompy_flights[k].told |= gompy_flights[k].host == d->host && gompy_flights[k].device == d->device;
+          gompy_deferred_tell (d, writes, at, pc);
+          gompy_deferred_drop (i);
+        }
+      else if (!(d->used & 1 << writes))
+        {
+          d->used |= 1 << writes;
+          d->pc[writes] = pc;
+          d->at[writes] = at;
+        }
+    }
 }
 
 /* The program uses memory, or, not IN_PROGRAM, a library does.  */
 static void
 gompy_flight_judge (uintptr_t address, size_t size, int writes, int in_program, uintptr_t pc)
 {
+  gompy_deferred_judge (address, size, writes, in_program, pc);
   for (unsigned i = 0; i < gompy_flight_count; i++)
     {
       struct gompy_flight *f = &gompy_flights[i];
-      if (!f->begun || f->told || !(writes || f->back) || f->host >= address + size || address >= f->host + f->size
-          || (!in_program && !writes
-              && (address - f->host >= f->size || address - f->host < GOMPY_LIBRARY_REACH
-                  || f->host + f->size - address <= GOMPY_LIBRARY_REACH)))
+      if (!f->begun || f->told || !(writes || f->back)
+          || gompy_is_beside (f->host, f->size, address, size, writes, in_program))
         continue;
       f->told = 1;
       gompy_log (GOMPY_EVENT_FLIGHT, writes, f->device, NULL, (void *) pc, f->host, f->size, f->target,
                  address > f->host ? address - f->host : 0,
-                 (f->queues ? GOMPY_FLIGHT_QUEUED : 0) | (f->back ? GOMPY_FLIGHT_BACK : 0));
+                 (f->queues ? GOMPY_FLIGHT_QUEUED : 0) | (f->back ? GOMPY_FLIGHT_BACK : 0)
+                 | (f->depend ? GOMPY_FLIGHT_DEPEND : 0));
+      gompy_deferred_told (f->device, f->host, f->size);
     }
 }
 

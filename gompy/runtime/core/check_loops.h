@@ -12,7 +12,7 @@ gompy_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const 
   size_t size = kind & GOMPY_RANGE_SIZE;
   uintptr_t begin = step < 0 ? address + (uintptr_t) step * (n - 1) : address;
   uintptr_t distance = step < 0 ? -(uintptr_t) step : (uintptr_t) step, end = begin + distance * (n - 1) + size;
-  int fine = !gompy_flight_count;
+  int fine = !gompy_is_in_flight ();
   (void) pc;
   pthread_mutex_lock (&gompy_stale_lock);
   gompy_look_around (begin, end);
@@ -34,7 +34,7 @@ gompy_access_gather (uintptr_t address, intptr_t scale, const struct gompy_indic
   size_t size = kind & GOMPY_RANGE_SIZE;
   uintptr_t begin, end;
   int64_t low, high;
-  int fine = !gompy_flight_count;
+  int fine = !gompy_is_in_flight ();
   (void) pc;
   gompy_index_extremes (x, NULL, &low, &high);
   if (!gompy_index_span (address, scale, low, high, size, &begin, &end))

@@ -26,7 +26,7 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_hear()
     void gompy_stale_listen()
     void gompy_flight_new(uint64_t construct, int device, uintptr_t host, uintptr_t target, size_t size, bint back)
-    void gompy_flight_begins(uint64_t construct)
+    void gompy_flight_begins(uint64_t construct, bint later)
     void gompy_flight_made(uint64_t construct)
     void gompy_flight_ends(int device, uintptr_t host)
     void gompy_flight_returns(int device, uintptr_t host, size_t size)
@@ -39,6 +39,10 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_queue_ended(int device, void *queue)
     void *gompy_queue_in_flight(int device, unsigned *n)
     unsigned gompy_flights_begun()
+    uint64_t gompy_deferred_now, gompy_deferred_last
+    bint gompy_tasks_unseen
+    void gompy_deferred_new(uint64_t number, int device, uintptr_t host, size_t size, bint back, bint depend)
+    void gompy_deferred_ends(uint64_t number, uintptr_t host)
     int gompy_watch_on
     struct gompy_access_state "gompy_access":
         bint hooked
@@ -137,13 +141,56 @@ cdef void note_flight(const HookEvent *event) noexcept nogil:
                          has_property(event.map_kind, KIND_FROM))
     elif event.kind == HOOK_MAP and (event.detail == MAP_REMOVED or event.detail == MAP_KEPT):
         gompy_flight_ends(event.device, event.host)
-    elif event.kind == HOOK_LAUNCH and event.detail == LAUNCH_LATER:
-        gompy_flight_begins(event.construct.number)
+        if event.detail == MAP_KEPT:
+            gompy_deferred_ends(gompy_deferred_now, event.host)
+    elif event.kind == HOOK_LAUNCH and event.phase == PHASE_BEGIN and (event.detail == LAUNCH_LATER
+                                                                       or gompy_deferred_now):
+        gompy_flight_begins(event.construct.number, event.detail == LAUNCH_LATER)
     elif event.kind == HOOK_CONSTRUCT and event.phase == PHASE_END:
         gompy_flight_made(event.construct.number)
     else:
         return
     gompy_stale_listen()
+
+
+cdef uint64_t note_deferred(const DeviceDescr *dev, const MapList *maps, bint depend) noexcept nogil:
+    """A region with nowait is met, and what it is to copy (check_deferred.h); a number for begin_deferred, or 0."""
+    global gompy_deferred_last
+    cdef uint64_t number
+    cdef size_t i
+    cdef int kind
+    if not gompy_checking or dev == NULL or gompy_tasks_unseen or omp_in_final() or \
+            dev.capabilities & GOMP_OFFLOAD_CAP_SHARED_MEM or calls_of_host_required():
+        return 0
+    pthread_mutex_lock(&gompy_stale_lock)
+    gompy_deferred_last += 1
+    number = gompy_deferred_last
+    for i in range(maps.mapnum):
+        kind = kind_at(maps, i)
+        if has_property(kind, KIND_FILLED | KIND_FROM) and not is_pointer_kind(kind) and \
+                kind != GOMP_MAP_TO_PSET and maps.hostaddrs[i] != NULL:
+            gompy_deferred_new(number, dev.number, <uintptr_t> maps.hostaddrs[i], maps.sizes[i],
+                               has_property(kind, KIND_FROM), depend)
+    pthread_mutex_unlock(&gompy_stale_lock)
+    return number
+
+
+cdef uint64_t begin_deferred(uint64_t number) noexcept nogil:
+    """The calling thread is at work for that region; what end_deferred wants."""
+    global gompy_deferred_now
+    cdef uint64_t before = gompy_deferred_now
+    gompy_deferred_now = number
+    return before
+
+
+cdef void end_deferred(uint64_t before, bint over) noexcept nogil:
+    """It does something else; over: the region has ended."""
+    global gompy_deferred_now
+    if over and gompy_deferred_now:
+        pthread_mutex_lock(&gompy_stale_lock)
+        gompy_deferred_ends(gompy_deferred_now, 0)
+        pthread_mutex_unlock(&gompy_stale_lock)
+    gompy_deferred_now = before
 
 
 cdef void note_queued(const HookEvent *event) noexcept nogil:

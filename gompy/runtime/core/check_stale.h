@@ -475,6 +475,11 @@ gompy_watch_flights (struct gompy_maps *maps)
         if (f->begun && !f->told && !f->back == !back)
           gompy_watch_pages (maps, f->host, f->host + f->size, back ? PROT_NONE : PROT_READ);
       }
+  for (unsigned i = 0; i < gompy_deferred_count; i++)
+    {
+      const struct gompy_deferred *d = &gompy_deferreds[i];
+      gompy_watch_pages (maps, d->host, d->host + d->size, d->back ? PROT_NONE : PROT_READ);
+    }
 }
 
 /* The program is not watched: what its regions have written is looked for now, and all of it may change.  */
@@ -504,7 +509,7 @@ gompy_stale_construct (int begins, int hold)
   if (begins && !gompy_watch_on && gompy_track_count)
     gompy_parts_touched (0, UINTPTR_MAX);
   seen = begins && !gompy_watch_on ? 0 : gompy_handlers_seen;
-  if (begins && hold && gompy_watch_on && !gompy_flight_count)
+  if (begins && hold && gompy_watch_on && !gompy_is_in_flight ())
     gompy_hold_watch ();
   else
     gompy_end_watch ();
@@ -543,6 +548,31 @@ gompy_stale_watch (void)
         if (!gompy_is_watched (t->host + at, t->host + end))
           t->parts[at / GOMPY_PART] &= ~GOMPY_PART_SAME;
       }
+}
+
+/* The task that ran here has waited for the regions that it has met; they are not watched any longer.  */
+static void
+gompy_task_waited (uint64_t task)
+{
+  pthread_mutex_lock (&gompy_stale_lock);
+  if (gompy_deferred_waited (task))
+    {
+      if (gompy_watch_on)
+        {
+          gompy_end_watch ();
+          gompy_stale_watch ();
+        }
+      gompy_stale_listen ();
+    }
+  pthread_mutex_unlock (&gompy_stale_lock);
+}
+
+static void
+gompy_task_hears (uint64_t task)
+{
+  pthread_mutex_lock (&gompy_stale_lock);
+  gompy_deferred_heard (task);
+  pthread_mutex_unlock (&gompy_stale_lock);
 }
 
 #endif

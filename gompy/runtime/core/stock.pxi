@@ -1,6 +1,9 @@
 # The stock libgomp behind this library.  What has another name is called directly; what libgompy defines as well is
 # reached by its address, looked up once.
 
+cdef extern from "core/stock_symbol.h":
+    void *stock_symbol "gompy_stock_symbol"(const char *name) noexcept nogil
+
 cdef extern from *:
     """
     extern int omp_get_level (void);
@@ -83,17 +86,6 @@ cdef extern from *:
     int team_is_ours "gompy_team_is_ours"() noexcept nogil  # not that of the process which forked this one
     ctypedef void (*target_fn "gompy_target_fn")(int, void (*)(void *) noexcept nogil, size_t, void **, size_t *,
                                                  unsigned short *, unsigned, void **, void **) noexcept nogil
-
-
-cdef void *stock_symbol(const char *name) noexcept nogil:
-    """The stock libgomp's function of a name that libgompy has too, or NULL."""
-    cdef void *fn = dlsym(RTLD_NEXT, name)
-    cdef void *handle
-    if fn == NULL:
-        handle = dlopen(b"libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD)
-        if handle != NULL:
-            fn = dlsym(handle, name)
-    return fn
 
 
 cdef void find_stock() noexcept nogil:

@@ -3,6 +3,14 @@
 # be asked for a team in there, and those functions have to come by here.
 
 
+cdef extern from "doors/openmp/host_waits.h":
+    void gompy_checked_task(task_fn stock, body_fn fn, void *data, copy_fn cpyfn, long arg_size, long arg_align,
+                            c_bool if_clause, unsigned flags, void **depend, int priority,
+                            void *detach) noexcept nogil
+    uint64_t gompy_wait_begins() noexcept nogil
+    void gompy_wait_ends(uint64_t task, bint waited) noexcept nogil
+
+
 cdef inline void find_tasks() noexcept nogil:
     """For a constructor that makes tasks before this library has been initialised."""
     if stock_task == NULL:
@@ -18,7 +26,10 @@ cdef public void GOMP_task(void (*fn)(void *) noexcept nogil, void *data,
     global tasks_entered
     find_tasks()
     tasks_entered += 1
-    stock_task(fn, data, cpyfn, arg_size, arg_align, if_clause, flags, depend, priority, detach)
+    if gompy_checking:
+        gompy_checked_task(stock_task, fn, data, cpyfn, arg_size, arg_align, if_clause, flags, depend, priority, detach)
+    else:
+        stock_task(fn, data, cpyfn, arg_size, arg_align, if_clause, flags, depend, priority, detach)
     tasks_entered -= 1
 
 
@@ -28,9 +39,13 @@ cdef public void GOMP_taskloop(void (*fn)(void *) noexcept nogil, void *data,
                                long step) noexcept nogil:
     """`#pragma omp taskloop`."""
     global tasks_entered
+    cdef uint64_t task
     find_tasks()
     tasks_entered += 1
+    task = gompy_wait_begins() if gompy_checking else 0
     stock_taskloop(fn, data, cpyfn, arg_size, arg_align, flags, num_tasks, priority, start, end, step)
+    if task:
+        gompy_wait_ends(task, False)
     tasks_entered -= 1
 
 
@@ -40,9 +55,13 @@ cdef public void GOMP_taskloop_ull(void (*fn)(void *) noexcept nogil, void *data
                                    unsigned long long end, unsigned long long step) noexcept nogil:
     """`#pragma omp taskloop` with an unsigned variable of 64 bits."""
     global tasks_entered
+    cdef uint64_t task
     find_tasks()
     tasks_entered += 1
+    task = gompy_wait_begins() if gompy_checking else 0
     stock_taskloop_ull(fn, data, cpyfn, arg_size, arg_align, flags, num_tasks, priority, start, end, step)
+    if task:
+        gompy_wait_ends(task, False)
     tasks_entered -= 1
 
 

@@ -24,6 +24,7 @@ cdef struct TargetTask:
     pthread_cond_t wake
     bint over  # the plugin has reported the region's end
     uint64_t ticket  # of gompy_start_region
+    uint64_t deferred  # of note_deferred
 
 
 cdef size_t count_args(void **args) noexcept nogil:
@@ -153,7 +154,9 @@ cdef void target_task_body(void *data) noexcept nogil:
     """A target task, its dependences met: launch it, unless that is done, and bring it to its end."""
     cdef TargetTask *task = (<TargetTask **> data)[0]
     cdef Construct construct
+    cdef uint64_t before = begin_deferred(task.deferred)
     if not task.launched and construct_cancelled():
+        end_deferred(before, True)
         free_task(task)
         return
     gompy_in_frame(task.frame)
@@ -164,6 +167,7 @@ cdef void target_task_body(void *data) noexcept nogil:
         if task.epoch != task.dev.epoch:
             gompy_in_frame(NULL)
             leave_construct(&construct, task.dev)
+            end_deferred(before, True)
             return  # forked meanwhile: the region is the parent's
         await_async(task)
         if task.tgt != NULL:
@@ -171,6 +175,7 @@ cdef void target_task_body(void *data) noexcept nogil:
     else:
         gompy_in_frame(NULL)
         region_on_host(task.dev, task.fn, task.maps.hostaddrs, task.args, task.reason)
+    end_deferred(before, True)
     leave_construct(&construct, task.dev)
     free_task(task)
 
@@ -179,9 +184,12 @@ cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, cons
                        void **args, const char *reason, const void *where) noexcept nogil:
     """`target nowait` in a team; on a device that runs_later, or on the host."""
     cdef TargetTask *task
+    cdef uint64_t before
     if construct_cancelled():
         return
     task = new_task(dev, fn, maps, args)
+    task.deferred = note_deferred(dev, &task.maps, depend != NULL)
+    before = begin_deferred(task.deferred)
     task.reason = reason
     task.where = where
     task.frame = gompy_keep_frame() if gompy_checking else NULL
@@ -189,6 +197,7 @@ cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, cons
         launch_async(task, False)
     GOMP_task(target_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True,
               GOMP_TASK_FLAG_DEPEND if depend != NULL else 0, depend, 0, NULL)
+    end_deferred(before, False)
 
 
 cdef void data_task_body(void *data) noexcept nogil:

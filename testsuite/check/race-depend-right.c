@@ -1,0 +1,15 @@
+/* check: right */
+#include <stdio.h>
+
+int main(void)
+{
+  int a[4096];
+  for (int i = 0; i < 4096; i++) a[i] = 0;
+#pragma omp target map(tofrom: a) nowait depend(out: a)
+  for (int i = 0; i < 4096; i++) a[i]++;
+#pragma omp taskwait depend(in: a)
+  a[0] = 5;
+#pragma omp taskwait
+  printf("%d\n", a[1]);
+  return 0;
+}
