@@ -126,6 +126,7 @@ class Emitter:
         self.guesses: Strides | None = None
         self.certain: Exact | None = None
         self.additions: Sums | None = None
+        self.rows_read: set[int] | None = None  # loads whose next row is fetched with them (ahead.py)
         self.defined_once: dict[Register, Instruction | Call] | None = None
         self.compared: set[Register] | None = None  # predicates that are more than guards (bounds.py)
         self.code: Instruction | Call | None = None  # the statement at hand

@@ -118,6 +118,7 @@ class Lowering(Statements):
         a = self.a
         self.parameters()
         if not wanted.DEBUGGER and possible(self):
+            a.whole = True
             self.fission, parameters, self.lines = Fission(self), self.lines, []
         self.local_offset, self.frame_size = frame_layout(self.function.locals)
         if self.function.locals:
@@ -145,7 +146,6 @@ class Lowering(Statements):
         if self.fission is None:
             head += self.entry
         else:
-            a.whole = True
             self.fission.complete()
             head += self.fission.head(parameters)
         head += [f"  store i32 0, ptr %pending{i}" for i in sorted(a.masked)]

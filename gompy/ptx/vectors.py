@@ -7,12 +7,12 @@ done by the functions of slow.py.  The test is of the base register alone, so th
 
 from __future__ import annotations
 
-from . import bounds, columns, gathers, indices
+from . import ahead, bounds, columns, gathers, indices
 from .access import in_memory, lanes_load, lanes_store, shared_memory
 from .again import again
 from .bases import Way, firsts_of, known, matching, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
-from .syntax import Operand, Register
+from .syntax import Instruction, Operand, Register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -346,6 +346,8 @@ def load(
         em.put(f"br label %{done}")
         em.label(plain)
         fast = plain
+    if not shared and way.pieces == 1 and isinstance(em.code, Instruction) and ahead.pays(em, em.code):
+        ahead.fetch(em, places[0], 32 * way.step)
     wide = count > 1 and not access.sparse  # LLVM finds sums of such vectors if all ways have them in one piece
     found = [access.whole(places, [])] if wide else access.read(places, [])
     arms.append((access.behind or fast, found))
