@@ -33,13 +33,18 @@ cdef inline void *stack_of_later(runner *r, gompy_warp *w) noexcept nogil:
     return other.sp
 
 
-cdef void warp_ends(gompy_warp *w) noexcept nogil:
-    """The warp is done: never comes back."""
+cdef inline void *end_warp(gompy_warp *w) noexcept nogil:
+    """The warp is done.  The stack to go on with."""
     global gompy_running
     (<runner *> w.runner).ready &= ~(<uint32_t> 1 << w.warpid)
     (<runner *> w.runner).ended = True
     gompy_running = NULL
-    gompy_resume((<runner *> w.runner).home)
+    return (<runner *> w.runner).home
+
+
+cdef void warp_ends(gompy_warp *w) noexcept nogil:
+    """The warp is done, somewhere in its code: never comes back."""
+    gompy_resume(end_warp(w))
 
 
 cdef inline gompy_warp *fresh_warp(runner *r, gompy_warp *w) noexcept nogil:
@@ -121,8 +126,11 @@ cdef inline bint next_whole_block(runner *r, run *launch) noexcept nogil:
     return True
 
 
-cdef void warp_main(void *argument) noexcept nogil:
-    """The bottom of a warp's stack; as a rule the next warps' as well, one after the other."""
+cdef void *warp_main(void *argument) noexcept nogil:
+    """The bottom of a warp's stack; as a rule the next warps' as well, one after the other.
+
+    The stack to go on with: gompy_begin goes there, behind a return.
+    """
     global gompy_running
     cdef gompy_warp *w = <gompy_warp *> argument
     cdef gompy_warp *other
@@ -140,7 +148,7 @@ cdef void warp_main(void *argument) noexcept nogil:
         r.live -= 1
         other.place, other.stack, other.local, other.sp = w.place, w.stack, w.local, w.sp
         r.current = w = other
-    warp_ends(w)
+    return end_warp(w)
 
 
 cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:

@@ -82,8 +82,10 @@ gompy_switch (void **save, void *load)
 }
 
 /* bar.sync and bar.arrive: what compiled code calls, with a C function's arguments.  gompy_meet (barriers.pxi) has them
-   and the stack as it is left here, and says on which to go on.  The way back to compiled code is a jump, too: a warp
-   that waits at another barrier than the warp before it came to would not be where the processor expects.  */
+   and the stack as it is left here, and says on which to go on.  The way back to compiled code from another stack is a
+   jump, too: a warp that waits at another barrier than the warp before it came to would not be where the processor
+   expects.  It is a return where the stack is the same: a call without one spoils what the processor foretells of all
+   returns behind it, as far as the program's own.  */
 void gompy_barrier (struct gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
                     uint32_t line) __attribute__ ((visibility ("hidden")));
 __attribute__ ((visibility ("hidden")))
@@ -107,6 +109,9 @@ __asm__ (
   "  movl 64(%rsp), %eax\n"            /* the line: of four bytes, as it was stored; else the load waits for it */
   "  pushq %r10\n  pushq %rax\n"
   "  callq *gompy_meet(%rip)\n"
+  "  leaq 16(%rsp), %rcx\n"
+  "  cmpq %rcx, %rax\n"
+  "  je 2f\n"
   "  movq %rax, %rsp\n"
   "  popq %rax\n  popq %rbx\n  popq %rbp\n"
   "  jmp *%rax\n"
@@ -114,6 +119,9 @@ __asm__ (
   "  popq %r12\n  popq %r13\n  popq %r14\n  popq %r15\n"
   "  popq %rcx\n"
   "  jmp *%rcx\n"
+  "2:\n"                                /* this stack: no register has changed, and a return is foretold */
+  "  addq $72, %rsp\n"
+  "  retq\n"
   ".type gompy_resume, @function\n"
   "gompy_resume:\n"
   "  movq %rdi, %rsp\n"
@@ -124,8 +132,10 @@ __asm__ (
   "  movq %rbx, %rdi\n"
   "  movq %rbp, %rax\n"
   "  xorl %ebp, %ebp\n"
-  "  callq *%rax\n"
-  "  ud2\n"
+  "  callq *%rax\n"                    /* the function says which stack to go on with */
+  "  movq %rax, %rsp\n"
+  "  popq %rax\n  popq %rbx\n  popq %rbp\n"
+  "  jmp *%rax\n"
   ".popsection\n");
 
 /* A stack on which FUNCTION (WARP) begins when it is switched to.  */
