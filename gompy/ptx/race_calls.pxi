@@ -102,6 +102,7 @@ cdef void look_at_later(gompy_warp *w) noexcept nogil:
     cdef gompy_races *races = <gompy_races *> w.races
     cdef gompy_warp *warps = (<runner *> w.runner).warps
     cdef uint32_t i, site, count = gompy_race_take_later(races)
+    cdef int32_t own
     cdef uint64_t row[32]
     cdef gompy_later *later
     cdef gompy_warp *its
@@ -112,9 +113,10 @@ cdef void look_at_later(gompy_warp *w) noexcept nogil:
             site = site_number(its, <code_unit *> later.unit, later.line)
             if races.sites[site].library:
                 continue
-            later.access.who |= site << 16
-            later.access.in_step = races.sites[site].ways & <uint32_t> GOMPY_IN_STEP != 0
-            later.access.plain_reads = races.sites[site].ways & <uint32_t> GOMPY_PLAIN_READS != 0
+            own = later.access.own
+            later.access = gompy_race_access(races, its.warpid, 4, site << 16, later.access.writes,
+                                             races.sites[site].ways)
+            later.access.own = own
         if later.its:
             look_at_one(its, gompy_lowest(later.mask), later.its & ~(<uint32_t> GOMPY_EVERY_LANE), later.first,
                         &later.access)

@@ -373,7 +373,8 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
                                             : row->epoch == access->own && !differs))
         return 1;
       if (!(row->words & ~words)
-          && gompy_row_surpassed (access, row->epoch, row->who, who, row->who & GOMPY_ROW_WRITE))
+          && (gompy_row_surpassed (access, row->epoch, row->who, who, row->who & GOMPY_ROW_WRITE)
+              || gompy_row_quiet (row, access->quiet_since)))
         {
           if (place)
             gompy_line_drop (line, row--); /* whatever comes of this access */

@@ -29,11 +29,19 @@ gompy_race_row_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint32
   if (!gompy_mark_words (&low, (__mmask16) mask, mine, writes)
       || !gompy_mark_words (&high, (__mmask16) (mask >> 16), lanes, writes))
     return 0;
-  _mm512_mask_storeu_epi32 (marks, (__mmask16) mask, low);
-  _mm512_mask_storeu_epi32 (marks + 16, (__mmask16) (mask >> 16), high);
-  later->access = (struct gompy_access) { r->launch_first, r->run_first, r->ordered_before,
-                                          r->knows[w->warpid].of[w->warpid], w->warpid << 6, 4, writes, 0, 0,
-                                          r->settled, INT32_MAX };
+  if (mask == ~0u)
+    { /* what reads them next need not wait as it would for a store of some */
+      _mm512_storeu_si512 (marks, low);
+      _mm512_storeu_si512 (marks + 16, high);
+    }
+  else
+    {
+      _mm512_mask_storeu_epi32 (marks, (__mmask16) mask, low);
+      _mm512_mask_storeu_epi32 (marks + 16, (__mmask16) (mask >> 16), high);
+    }
+  later->access.own = r->knows[w->warpid].of[w->warpid]; /* the rest is the same later (look_at_later) */
+  later->access.who = w->warpid << 6;
+  later->access.writes = writes;
   later->mask = mask;
   later->its = later->lanes = 0;
   later->first = first;

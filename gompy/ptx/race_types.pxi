@@ -123,11 +123,10 @@ cdef extern from "race_accesses.h" nogil:
         uint32_t who
         uint64_t address
     struct gompy_access:
+        int32_t own
         uint32_t who
         uint32_t size
         bint writes
-        bint in_step
-        bint plain_reads
         int32_t quiet_since
     gompy_access gompy_race_access(gompy_races *, uint32_t warp, uint32_t size, uint32_t who, bint writes,
                                    uint32_t ways)
