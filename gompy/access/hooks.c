@@ -349,6 +349,10 @@ void __wrap__ZdaPvm (void *p, size_t n) { on_free (p); __real__ZdaPvm (p, n); }
 
 #define THREADS (&gompy_access != NULL && gompy_access.fork != NULL && gompy_access.low < gompy_access.high)
 
+/* Of what libgompy has, too: a library's references to that have no version, so ld looks for these functions in the
+   program that is linked with it, and takes no hidden ones.  */
+#define SEEN __attribute__ ((visibility ("protected")))
+
 struct start
 {
   void (*function) (void *);
@@ -368,7 +372,7 @@ started (void *p)
 
 #define PARALLEL(result, name, parameters, arguments, keep, give)                                                      \
   result __real_##name parameters;                                                                                     \
-  result __wrap_##name parameters                                                                                      \
+  SEEN result __wrap_##name parameters                                                                                 \
   {                                                                                                                    \
     struct start s = { function, data, NULL };                                                                         \
     if (THREADS)                                                                                                       \
@@ -416,10 +420,10 @@ passed (void)
 
 #define BARRIER(name)                                                                                                  \
   void __real_##name (void);                                                                                           \
-  void __wrap_##name (void) { on_pause (); __real_##name (); passed (); }
+  SEEN void __wrap_##name (void) { on_pause (); __real_##name (); passed (); }
 #define CANCELLED(name)                                                                                                \
   bool __real_##name (void);                                                                                           \
-  bool __wrap_##name (void)                                                                                            \
+  SEEN bool __wrap_##name (void)                                                                                       \
   {                                                                                                                    \
     on_pause ();                                                                                                       \
     bool result = __real_##name ();                                                                                    \
@@ -437,7 +441,7 @@ void *__real_GOMP_single_copy_start (void);
 void __real_GOMP_single_copy_end (void *);
 
 /* The thread that has the block passes its barrier at the block's end.  */
-void *
+SEEN void *
 __wrap_GOMP_single_copy_start (void)
 {
   on_pause ();
@@ -447,7 +451,7 @@ __wrap_GOMP_single_copy_start (void)
   return data;
 }
 
-void
+SEEN void
 __wrap_GOMP_single_copy_end (void *data)
 {
   on_pause ();
