@@ -47,7 +47,8 @@ cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
     if p == MAP_FAILED:
         return False
     if checking:
-        shadow = mmap(NULL, window + 2 * CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        shadow = mmap(NULL, window + 2 * CHUNK, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
         if shadow == MAP_FAILED:
             munmap(p, window + CHUNK)
             return False

@@ -1,5 +1,5 @@
-# cuSurfObject*, cuSurfRef*: what kernels read and write arrays by.  The record is a texture's, of an array that was made
-# for it (texture_calls.pxi).
+# cuSurfObject*, cuSurfRef*: what kernels read and write arrays by.  The record is a texture's, of an array that was
+# made for it (texture_calls.pxi).
 
 cdef bint for_surfaces(void *p) noexcept nogil:
     """Whether an array may be written so."""

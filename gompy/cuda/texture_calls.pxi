@@ -213,7 +213,8 @@ cdef int enter_reference(void *p, ptx_texture **to, uint32_t kind=0) noexcept no
     n = block_at(<uint64_t>p, NULL, NULL)
     good = n != NULL and n.use == VARIABLE and n.start == <uint64_t>p and n.length == sizeof(ptx_texture)
     pthread_mutex_unlock(&memory_lock)
-    if not good or (<ptx_texture *>p).magic != PTX_TEXTURE_MAGIC or (<ptx_texture *>p).flags & PTX_TEXTURE_SURFACE != kind:
+    cdef ptx_texture *t = <ptx_texture *>p
+    if not good or t.magic != PTX_TEXTURE_MAGIC or t.flags & PTX_TEXTURE_SURFACE != kind:
         return CUDA_ERROR_INVALID_VALUE
     to[0] = <ptx_texture *>p
     return CUDA_SUCCESS

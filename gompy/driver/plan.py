@@ -187,24 +187,16 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     before.append(_b_option(rename))
     device_code = bool(line.sources or line.headers)
     if device_code and not user_lto:
-        for given in (word.text for word in line.words):
-            if given.startswith(_AGAINST_LTO):
-                on_host.append(f"{quote(given)} and device code exclude each other: these regions will run on the host")
-                device_code = False
-            elif given.startswith(_SILENT_WITH_LTO):
-                text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
-                messages.append(("warning", text))
-    device_options = [*_sanitizers(line), *chosen.device_options]
-    if access.OPTION in kept:
-        messages += _check_accesses(
-            command, line, kept, before, after, device_options, environment[warnings.VARIABLE] or ""
-        )
-    elif line.compiles and warnings.asked_for(environment[warnings.VARIABLE] or "", warnings.LOST):
-        from gompy.driver import check_plugin
-
-        words, texts = check_plugin.find_for_lost(command, environment[warnings.VARIABLE] or "")
-        before += words
+        against, texts = _beside_device_code(line)
+        on_host += against
         messages += texts
+        device_code = not against
+    device_options = [*_sanitizers(line), *chosen.device_options]
+    asked = environment[warnings.VARIABLE] or ""
+    if access.OPTION in kept:
+        messages += _check_accesses(command, line, kept, before, after, device_options, asked)
+    elif line.compiles and warnings.asked_for(asked, warnings.LOST):
+        messages += _warn_of_lost(command, before, asked)
     folds = line.openacc and (line.c_family or not line.fortran)
     if device_code and folds and any(name in offload.OURS for name in chosen.names):
         if os.environ.get("GOMPY_ACCEL") == "true":
@@ -254,6 +246,18 @@ def _offloading(language: compiler.Language, line: options.CommandLine, chosen: 
     return plan
 
 
+def _beside_device_code(line: options.CommandLine) -> tuple[list[str], list[tuple[str, str]]]:
+    """Options that leave no device code: what is to be said; and messages about those that have no effect beside it."""
+    against, messages = [], []
+    for given in (word.text for word in line.words):
+        if given.startswith(_AGAINST_LTO):
+            against.append(f"{quote(given)} and device code exclude each other: these regions will run on the host")
+        elif given.startswith(_SILENT_WITH_LTO):
+            text = f"{quote(given)} writes nothing beside device code; {quote('-foffload=disable')} leaves that out"
+            messages.append(("warning", text))
+    return against, messages
+
+
 def _tell_of_host(plan: Plan, texts: list[str]) -> None:
     """Say which regions will run on the host, as -Woffload-host has it."""
     level = warnings.setting(plan.environment[warnings.VARIABLE] or "", warnings.HOST)
@@ -290,6 +294,15 @@ def _check_accesses(
     if line.links and not line.relocatable:
         # For the linker alone: behind -x a file would be source.
         after += ["-Xlinker", os.path.join(paths.BDIR, access.HOOKS), f"-Wl,{','.join(access.wrap_words())}"]
+    return messages
+
+
+def _warn_of_lost(command: compiler.Compiler, before: list[str], asked: str) -> list[tuple[str, str]]:
+    """-Woffload-lost alone: the plugin, and no calls.  Returns messages."""
+    from gompy.driver import check_plugin
+
+    words, messages = check_plugin.find_for_lost(command, asked)
+    before += words
     return messages
 
 

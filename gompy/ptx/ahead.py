@@ -8,8 +8,7 @@ the next one early.  The next warp's rows lie behind this one's, so a row's load
 
 from __future__ import annotations
 
-from .fission import is_meeting
-from .flow import Block
+from .flow import Block, is_meeting
 from .syntax import Instruction, Memory
 from .uniform import Analysis
 

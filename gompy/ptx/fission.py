@@ -17,7 +17,7 @@ from gompy.abi import ptx as abi
 from . import racing, regions, same_way
 from .constants import Constant, Constants
 from .emit import LLVM_TYPE, Value
-from .flow import defined, used
+from .flow import defined, is_meeting, used
 from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, STACK, WRITES, YIELDS
 from .syntax import Call, Immediate, Instruction, Memory, Register, Special
 from .uniform import single_definitions
@@ -58,11 +58,6 @@ class Site:
     save: int
     turn: int
     back: int
-
-
-def is_meeting(code: Instruction | Call) -> bool:
-    """Whether it is a barrier of threads of a block."""
-    return isinstance(code, Instruction) and OPCODES[code.base].effect == MEETS and code.mods[:1] != ("warp",)
 
 
 def is_plain(em: Emitter, block: Block, code: Instruction) -> bool:

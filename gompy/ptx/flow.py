@@ -8,7 +8,7 @@ hardware's reconvergence stack makes them.
 
 from __future__ import annotations
 
-from .opcodes import NO_RESULT
+from .opcodes import MEETS, NO_RESULT, OPCODES
 from .syntax import Call, Function, Instruction, Label, Memory, Not, Operand, Pair, PtxError, Register, Symbol, Vector
 
 TYPE_CHECKING = False
@@ -38,6 +38,11 @@ class Block:
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+
+def is_meeting(code: Instruction | Call) -> bool:
+    """Whether it is a barrier of threads of a block."""
+    return isinstance(code, Instruction) and OPCODES[code.base].effect == MEETS and code.mods[:1] != ("warp",)
 
 
 def flat(operand: Operand) -> Iterator[Register]:

@@ -197,7 +197,8 @@ gompy_matrix_integers (int rows, int deep, uint32_t types, const void *a, const 
       }
 }
 
-/* mma.m8n8k4 of .f16: four products, each of eight lanes, four of them in either half of the warp (PTX ISA 9.7.14.5.1).  */
+/* mma.m8n8k4 of .f16: four products, each of eight lanes, four of them in either half of the warp (PTX ISA
+   9.7.14.5.1).  */
 static void
 gompy_matrix_quads (uint32_t types, const void *a, const void *b, const void *c, void *out)
 {

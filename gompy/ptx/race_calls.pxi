@@ -467,3 +467,18 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
              first, second, launch.function.name, why_unordered(races, race),
              <const char *> "; " if near[0] else <const char *> "", near)
     warn_user(launch, text)
+
+
+cdef void pass_turn(runner *r) noexcept nogil:
+    """All warps of a block wait: another block's turn."""
+    cdef gompy_races *races = r.launch.races
+    cdef gompy_block_known known
+    gompy_race_end_notes(races)
+    if num_waiting:
+        settle_races()
+    if races.nlater:
+        look_at_later(&r.warps[0])
+    known = races.known
+    gompy_turn_pass(r.launch.turns, <uint32_t> r.turn, &r.launch.failed)
+    if gompy_grid_resume(races, &known):
+        no_launch_memory(r.launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")

@@ -1,9 +1,10 @@
-/* Blocks that run together, as those of a cooperative launch do (races.h).  They take turns on one set of numbers: a block
-   goes on, as a new run, when another one waits (race_turns.h).  What is known of it is put aside meanwhile.
+/* Blocks that run together, as those of a cooperative launch do (races.h).  They take turns on one set of numbers: a
+   block goes on, as a new run, when another one waits (race_turns.h).  What is known of it is put aside meanwhile.
 
    The barrier of the grid is a word of memory that each block adds to once, and reads until all have (the executor's
    `workspace`).  A flag by itself would tell who reads it late too much: a block may have come to the next barrier by
-   then.  So it is known here which of the barriers a block is behind, and what the others knew when they came to it.  */
+   then.  So it is known here which of the barriers a block is behind, and what the others knew when they came to
+   it.  */
 #ifndef GOMPY_PTX_RACE_GRID_H
 #define GOMPY_PTX_RACE_GRID_H
 

@@ -176,21 +176,6 @@ cdef void leave_turns(runner *r) noexcept nogil:
         r.turn = -1
 
 
-cdef void pass_turn(runner *r) noexcept nogil:
-    """All warps of a block wait: another block's turn."""
-    cdef gompy_races *races = r.launch.races
-    cdef gompy_block_known known
-    gompy_race_end_notes(races)
-    if num_waiting:
-        settle_races()
-    if races.nlater:
-        look_at_later(&r.warps[0])
-    known = races.known
-    gompy_turn_pass(r.launch.turns, <uint32_t> r.turn, &r.launch.failed)
-    if gompy_grid_resume(races, &known):
-        no_launch_memory(r.launch, "no memory for what is known of a block's accesses (GOMPY_CHECK=race)")
-
-
 cdef bint begin_races(run *launch) noexcept nogil:
     """A launch whose races are looked for: the only one until end_races.  False: no memory."""
     global all_races, num_waiting

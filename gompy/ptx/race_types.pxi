@@ -1,4 +1,5 @@
-# races.h, race_launch.h, race_grid.h, race_turns.h, race_order.h, race_accesses.h, race_rows.h, race_later.h, race_notes.h and race_streams.h.
+# races.h, race_launch.h, race_grid.h, race_turns.h, race_order.h, race_accesses.h, race_rows.h, race_later.h,
+# race_notes.h and race_streams.h.
 
 from gompy.native.ptx_executor cimport ptx_order
 

@@ -13,7 +13,7 @@ from ptx_tools import HEAD, needs_executor
 from test_ptx_fission import is_whole, kernel, launched
 
 from gompy.ptx.constants import Constants
-from gompy.ptx.fission import is_meeting
+from gompy.ptx.flow import is_meeting
 from gompy.ptx.parser import parse
 from gompy.ptx.same_way import go_same_way
 from gompy.ptx.syntax import Immediate

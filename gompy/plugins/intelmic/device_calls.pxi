@@ -1,6 +1,6 @@
 # Calls of the C library that hand a region's memory to the kernel: device_call_table.h has them.  The image finds them
-# here before libc's (see device_shims.pxi); so do language libraries.  What libc itself writes by its own way, as printf
-# does, it has copied before, but for strings of kilobytes.
+# here before libc's (see device_shims.pxi); so do language libraries.  What libc itself writes by its own way, as
+# printf does, it has copied before, but for strings of kilobytes.
 
 cdef extern from "device_calls.h" nogil:
     unsigned open_for_kernel "mic_open_for_kernel"(const void *p, size_t size, bint writes, bint exact, uint64_t *where)

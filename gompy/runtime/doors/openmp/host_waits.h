@@ -150,8 +150,8 @@ GOMPY_RUNTIME_LOOP (maybe_nonmonotonic_runtime)
 
 /* --- explicit tasks --------------------------------------------------------------------------------------------- */
 
-typedef void (*gompy_task_fn) (void (*) (void *), void *, void (*) (void *, void *), long, long, _Bool, unsigned, void **,
-                               int, void *);
+typedef void (*gompy_task_fn) (void (*) (void *), void *, void (*) (void *, void *), long, long, _Bool, unsigned,
+                               void **, int, void *);
 
 struct gompy_explicit
 {
@@ -181,8 +181,8 @@ gompy_copy_pointer (void *to, void *from)
 /* GOMP_task where the run is checked.  The task's data is copied as libgomp would; what has no copy function may be
    dropped by libgomp, and is lost then.  */
 static void
-gompy_checked_task (gompy_task_fn stock, void (*function) (void *), void *data, void (*copy) (void *, void *), long size,
-                    long align, _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
+gompy_checked_task (gompy_task_fn stock, void (*function) (void *), void *data, void (*copy) (void *, void *),
+                    long size, long align, _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
   uint64_t task;
   struct gompy_explicit *s;
