@@ -178,6 +178,25 @@ cdef bint make_shared(runner *r, uint64_t shared) noexcept nogil:
     return True
 
 
+cdef void tell_deadlock(runner *r, bint checked) noexcept nogil:
+    """The launch fails: no warp of a block can go on."""
+    if checked:
+        checked_deadlock(r)
+    else:
+        record_failure(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
+                       "every warp of the block waits at a barrier that nobody else will reach")
+
+
+cdef void let_blocks_run(runner *r, run *launch) noexcept nogil:
+    """All warps of a block wait, maybe for another block."""
+    if launch.turns != NULL:
+        pass_turn(r)
+    elif launch.deferred:
+        launch.more(launch)
+    else:
+        sched_yield()
+
+
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
@@ -217,12 +236,8 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     if launch.whole:  # the others run in the call for warp 0
         r.live = r.ready = 1
     while r.live:
-        if r.ready == 0 and module.image.check:
-            checked_deadlock(r)
-            return False
         if r.ready == 0:
-            record_failure(&r.warps[0], r.warps[0].mask, PTX_ERROR_LAUNCH_TIMEOUT, 0, NULL, 0,
-                           "every warp of the block waits at a barrier that nobody else will reach")
+            tell_deadlock(r, module.image.check != 0)
             return False
         r.moved = False
         turn = 0
@@ -255,14 +270,9 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
         idle = 0 if r.moved else idle + 1
         if idle == IDLE_ROUNDS:
             idle = 0
-            if launch.turns != NULL:
-                pass_turn(r)
-                if launch.failed:
-                    return False
-            elif launch.deferred:
-                launch.more(launch)  # it may wait for another block
-            else:
-                sched_yield()
+            let_blocks_run(r, launch)
+            if launch.failed:
+                return False
         elif launch.deferred and not r.moved:
             look_at_clock(launch)
     return True
