@@ -84,7 +84,6 @@ static struct mic_cells mic_cells;
 static struct mic_block *mic_blocks;
 static const uint32_t *mic_changes;  /* of marks, by the host (protocol.h) */
 static uint64_t mic_access_size;  /* of the arena */
-static uint64_t mic_access_split; /* where its large blocks begin */
 static uint32_t *mic_interval_team;
 static struct mic_access_team *mic_access_teams;  /* as many as intervals */
 static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
@@ -114,31 +113,15 @@ static void mic_end_walks (void);
 static void mic_access_found (unsigned mark, uint64_t address, const void *pc, uint64_t other);
 static void mic_access_dies (uint64_t address, const void *pc);
 
-/* Memory that is 0, and has huge pages from PLAIN bytes on.  */
-static void *
-mic_reserve_partly (size_t size, size_t plain)
-{
-  char *p = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED)
-    return NULL;
-  madvise (p, size, MADV_DONTDUMP);
-  madvise (p + plain, size - plain, MADV_HUGEPAGE);  /* a gather touches all of it */
-  return p;
-}
-
 static void *
 mic_reserve (size_t size)
 {
-  return mic_reserve_partly (size, 0);
-}
-
-/* UNIT bytes for each EACH bytes of the arena.  Its small blocks are used one behind the other, and again only much
-   later: a huge page for a few of them would be cleared every few regions.  */
-static void *
-mic_reserve_for_arena (size_t each, size_t unit)
-{
-  size_t plain = (mic_access_split / each * unit + 4095) & ~(size_t) 4095;
-  return mic_reserve_partly ((mic_access_size / each + 1) * unit, plain);
+  void *p = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED)
+    return NULL;
+  madvise (p, size, MADV_DONTDUMP);
+  madvise (p, size, MADV_HUGEPAGE);  /* a gather touches all of it */
+  return p;
 }
 
 /* --- threads ------------------------------------------------------------------------------------------------------ */
@@ -758,29 +741,28 @@ mic_access_read (uintptr_t address, size_t size, const void *pc)
 
 /* The arena has marks, and an image tells of its accesses.  */
 static int
-mic_watch_accesses (uint64_t base, uint64_t size, uint64_t split, const uint32_t *changes)
+mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
 {
-  mic_access_size = size;
-  mic_access_split = split;
   mic_interval_team = mic_reserve (MIC_INTERVALS * sizeof *mic_interval_team);
   mic_access_teams = mic_reserve (MIC_INTERVALS * sizeof *mic_access_teams);
-  mic_cells.writes = mic_reserve_for_arena (8, sizeof *mic_cells.writes);
-  mic_cells.reads = mic_reserve_for_arena (8, sizeof *mic_cells.reads);
-  mic_cells.write_pcs = mic_reserve_for_arena (8, sizeof *mic_cells.write_pcs);
-  mic_cells.read_pcs = mic_reserve_for_arena (8, sizeof *mic_cells.read_pcs);
-  mic_cells.befores = mic_reserve_for_arena (8, sizeof *mic_cells.befores);
-  mic_cells.before_pcs = mic_reserve_for_arena (8, sizeof *mic_cells.before_pcs);
-  mic_cells.atomics = mic_reserve_for_arena (8, sizeof *mic_cells.atomics);
-  mic_cells.atomic_pcs = mic_reserve_for_arena (8, sizeof *mic_cells.atomic_pcs);
-  mic_blocks = mic_reserve_for_arena (MIC_BLOCK, sizeof *mic_blocks);
-  mic_readers = mic_reserve_for_arena (MIC_BLOCK, sizeof *mic_readers);
-  mic_kept_some = mic_reserve_for_arena (MIC_BLOCK, sizeof *mic_kept_some);
+  mic_cells.writes = mic_reserve (size / 8 * sizeof *mic_cells.writes);
+  mic_cells.reads = mic_reserve (size / 8 * sizeof *mic_cells.reads);
+  mic_cells.write_pcs = mic_reserve (size / 8 * sizeof *mic_cells.write_pcs);
+  mic_cells.read_pcs = mic_reserve (size / 8 * sizeof *mic_cells.read_pcs);
+  mic_cells.befores = mic_reserve (size / 8 * sizeof *mic_cells.befores);
+  mic_cells.before_pcs = mic_reserve (size / 8 * sizeof *mic_cells.before_pcs);
+  mic_cells.atomics = mic_reserve (size / 8 * sizeof *mic_cells.atomics);
+  mic_cells.atomic_pcs = mic_reserve (size / 8 * sizeof *mic_cells.atomic_pcs);
+  mic_blocks = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_blocks);
+  mic_readers = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_readers);
+  mic_kept_some = mic_reserve ((size / MIC_BLOCK + 1) * sizeof *mic_kept_some);
   if (mic_interval_team == NULL || mic_access_teams == NULL || mic_cells.writes == NULL || mic_cells.reads == NULL
       || mic_cells.write_pcs == NULL || mic_cells.read_pcs == NULL || mic_cells.befores == NULL
       || mic_cells.before_pcs == NULL || mic_cells.atomics == NULL || mic_cells.atomic_pcs == NULL || mic_blocks == NULL
       || mic_readers == NULL || mic_kept_some == NULL)
     return 0;
   mic_changes = changes;
+  mic_access_size = size;
   gompy_access.read = mic_access_read;
   gompy_access.write = mic_access_write;
   gompy_access.atomic = mic_access_atomic;
