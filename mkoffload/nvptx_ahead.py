@@ -101,14 +101,14 @@ def ship() -> int:
     except ImportError:
         return 0
     objects: dict[str, bytes] = {}
-    launched: list[str] = []
+    launched: set[str] = set()
     for pattern in FOLDERS:
         for folder in sorted(glob.glob(pattern)):
             for name, text in chosen(folder).items():
                 for form in {text, mended(text)}:  # as stock gcc links it, and as gompcc does
                     objects[text_key(form)] = form
                     if name in LAUNCHED:
-                        launched.append(text_key(form))
+                        launched.add(text_key(form))
     if not objects:
         return 0
     leaf = f"{abi.identity()[:16]}-{cpu()}"

@@ -32,8 +32,8 @@ cdef bint end_context(context *c) noexcept nogil:
         return False
     end_streams(c)
     unload_all(c)
+    forget_mipmaps(c)  # before: they have arrays
     forget_arrays(c)
-    forget_mipmaps(c)
     tell_leaks(c)
     free_owned(c.device, c)
     free_handle(CONTEXT, c)

@@ -102,6 +102,7 @@ cdef int make_mipmap(context *c, const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned coun
 cdef int place_levels(mipmap *m, const array *first, ptx_texture *t, size_t element) noexcept nogil:
     """The block, and the arrays in it; `t`: the first one, at 0."""
     cdef context *c = m.of
+    cdef uint64_t size
     cdef unsigned i
     for i in range(m.count):
         m.levels[i] = <array *>new_handle(ARRAY)
@@ -110,7 +111,9 @@ cdef int place_levels(mipmap *m, const array *first, ptx_texture *t, size_t elem
         if i:
             ptx_texture_halve(t, <uint32_t>element)
         fill_level(m.levels[i], first, t, element)
-    m.address = alloc_in(c.device, &c.device.memory, t.address + t.slice * t.depth, 512, ALLOCATION, c, NULL, 0)
+    # A multiple, too: with GOMPY_CHECK a block ends where pages do, and begins at what its size is a multiple of.
+    size = round_up(t.address + t.slice * t.depth, PTX_TEXTURE_LEVEL)
+    m.address = alloc_in(c.device, &c.device.memory, size, PTX_TEXTURE_LEVEL, ALLOCATION, c, NULL, 0)
     if m.address == 0:
         return CUDA_ERROR_OUT_OF_MEMORY
     for i in range(m.count):

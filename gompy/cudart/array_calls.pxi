@@ -265,6 +265,8 @@ cdef public int cudaBindSurfaceToArray(const void *surface, void *array, const c
     cdef int r = cudaErrorInvalidValue
     if surface != NULL and f != NULL:
         r = load_reference(surface, SURFACE_SYMBOL, &driver_arrays.surface_reference, &loaded)
+    if r == CUDA_SUCCESS and driver_arrays.surface_bind == NULL:
+        r = cudaErrorNotSupported
     return note_error(driver_arrays.surface_bind(loaded, array, 0) if r == CUDA_SUCCESS else r)
 
 

@@ -28,10 +28,7 @@ def words_of_lost(options: str) -> list[str]:
 
 def find_for_lost(command: compiler.Compiler, options: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The same for -Woffload-lost without -foffload-check: options for gcc, and messages."""
-    found = accelstore.loops_words(lambda: compiler.find_part(command, "lto1"))
-    if not found and os.environ.get(accelstore.WITHOUT_LOOPS) != "0":
-        _build(command)
-        found = accelstore.loops_words(lambda: compiler.find_part(command, "lto1"))
+    found, _ = find(command, False)
     if found:
         return [*found, *words_of_lost(options)], []
     text = f"'-W{warnings.LOST}' has no effect: its plugin is not built for this gcc"

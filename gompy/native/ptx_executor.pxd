@@ -109,6 +109,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         PTX_TEXTURE_MAGIC
         PTX_TEXTURE_SURFACE
         PTX_TEXTURE_LAYERS
+        PTX_TEXTURE_LEVEL
         PTX_TEXTURE_LEVELS
         PTX_TEXTURE_ROW
     ctypedef struct ptx_texture:

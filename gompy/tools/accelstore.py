@@ -27,6 +27,8 @@ LOG = "build.log"
 FORMAT = "1"
 BUILT_IN = os.path.join(NATIVE, "accel")
 """Where ``make`` puts the plugin for -foffload-check; looked at last."""
+HOOKS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "accel", "hooks")
+"""The plugins' sources."""
 WITHOUT_LOOPS = "GOMPY_CHECK_PLUGIN"
 """A variable: with ``0`` -foffload-check makes its calls by gcc alone."""
 
@@ -152,7 +154,19 @@ def loops_words(lto1: Callable[[], str]) -> list[str]:
     """For a compiler proper of -foffload-check: the plugin for loops, where it is built.  ``lto1``: of that one."""
     built = [] if os.environ.get(WITHOUT_LOOPS) == "0" else installed(loops_folders(), LOOPS)
     known = identity(lto1()) if built else ""
-    return [f"-fplugin={item.loops}" for item in built if item.fits(known)][:1]
+    return [f"-fplugin={item.loops}" for item in built if item.fits(known) and not _is_older(item)][:1]
+
+
+def _is_older(item: Installed) -> bool:
+    """Whether another gompy has built a user's plugin: it knows less.  That of ``make`` is this one's."""
+    if item.path.startswith(BUILT_IN + os.sep):
+        return False
+    try:
+        built = os.stat(item.loops).st_mtime
+        with os.scandir(HOOKS) as files:
+            return any(file.stat().st_mtime > built for file in files if file.name.startswith("loops"))
+    except OSError:
+        return True
 
 
 def identity(program: str) -> str:

@@ -237,6 +237,19 @@ inner (int *a, int n)
 }
 
 int
+other_ways (int *a)
+{
+  int s = 0, t = 0, u = 0, *p = &u;
+  #pragma omp target map(a[:1])
+  s = t = u = a[0];
+  __asm__ ("" : "=r" (s));
+  #pragma omp atomic write
+  t = 5;
+  *p = 7;
+  return s + t + u;
+}
+
+int
 kernels (int *a)
 {
   int s = 0;

@@ -40,6 +40,8 @@ PROGRAM = """
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <signal.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #define TRY(k, call) \\
   do { long r; errno = 0; r = (long) (call); results[k] = errno == EFAULT ? EFAULT : r != 0; } while (0)
@@ -100,6 +102,13 @@ clock_nanosleep (CLOCK_REALTIME, 0, (void *) I, NULL)
 clock_gettime (CLOCK_PROCESS_CPUTIME_ID, (void *) O)
 clock_getres (CLOCK_MONOTONIC, (void *) O)
 gettimeofday ((void *) O, NULL)
+getitimer (ITIMER_REAL, (void *) O)
+setitimer (ITIMER_REAL, (void *) I, (void *) O)
+timerfd_settime (timerfd_create (CLOCK_MONOTONIC, 0), 0, (void *) I, (void *) O)
+timerfd_gettime (timerfd_create (CLOCK_MONOTONIC, 0), (void *) O)
+sigprocmask (SIG_BLOCK, (void *) I, (void *) O)
+(errno = pthread_sigmask (SIG_BLOCK, (void *) I, (void *) O))
+sigaltstack (NULL, (void *) O)
 times ((void *) O) == -1
 uname ((void *) O)
 sysinfo ((void *) O)

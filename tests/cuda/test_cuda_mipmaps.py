@@ -45,8 +45,11 @@ READ = """
 LEVEL = "tex.level.2d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%t, {%f0, %f1}], %f2;"
 
 
-@pytest.fixture
-def cuda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
+@pytest.fixture(params=["", "1"], ids=["plain", "checked"])
+def cuda(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
+    """With GOMPY_CHECK, too: blocks begin elsewhere then."""
+    if request.param:
+        monkeypatch.setenv("GOMPY_CHECK", request.param)
     monkeypatch.setenv("GOMPY_CUDA_MEMORY", "64M")
     found = Driver(tmp_path / "driver").typed()
     found.context()

@@ -219,7 +219,7 @@ def test_linkers_without_gcc_s_plugin_are_told(tools: Tools) -> None:
 
 
 def test_libgomp_as_an_archive_in_a_dynamic_program_is_told(tools: Tools) -> None:
-    tools.write("team.c", "void team (int *x) {\n#pragma omp parallel\n  *x = 1;\n}\n")
+    tools.write("team.c", "void team (int *x) {\n#pragma omp critical\n  *x = 1;\n}\n")
     words = ("where.c", "team.c", "-Wl,-Bstatic", "-lgomp", "-Wl,-Bdynamic", "-o", "prog")
     done = tools.run("gompcc", "-fopenmp", *words)
     assert done.returncode == 0 and tools.ok("./prog") == "host 42\n"

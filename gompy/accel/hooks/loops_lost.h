@@ -174,6 +174,30 @@ hands_on (gimple_stmt_iterator gsi)
   return false;
 }
 
+/* Whether a statement assigns to the variable, or may, by another way than its name on the left: an asm, the host's
+   atomic, a pointer or reference.  */
+bool
+assigns_otherwise (gimple *stmt, tree var)
+{
+  if (is_gimple_assign (stmt) && (is_global_var (var) || TREE_ADDRESSABLE (var)))
+    {
+      tree base = get_base_address (gimple_assign_lhs (stmt));
+      if (base && !DECL_P (base) && TREE_CODE (base) != SSA_NAME
+	  && TYPE_MAIN_VARIANT (TREE_TYPE (gimple_assign_lhs (stmt))) == TYPE_MAIN_VARIANT (TREE_TYPE (var)))
+	return true;
+    }
+  if (gimple_code (stmt) == GIMPLE_OMP_ATOMIC_LOAD)
+    {
+      tree of = gimple_omp_atomic_load_rhs (as_a<gomp_atomic_load *> (stmt));
+      return TREE_CODE (of) == ADDR_EXPR && TREE_OPERAND (of, 0) == var;
+    }
+  if (const gasm *code = dyn_cast<gasm *> (stmt))
+    for (unsigned i = 0; i < gimple_asm_noutputs (code); i++)
+      if (TREE_VALUE (gimple_asm_output_op (code, i)) == var)
+	return true;
+  return false;
+}
+
 /* The name of a function of Fortran's library that is called, without its prefix; "" of others.  */
 const char *
 of_fortran (const gimple *stmt)
@@ -195,6 +219,8 @@ use
 use_in (gimple_stmt_iterator gsi, tree var)
 {
   gimple *stmt = gsi_stmt (gsi);
+  if (!is_gimple_assign (stmt) && assigns_otherwise (stmt, var))
+    return FORGET;
   if (is_gimple_debug (stmt) || gimple_code (stmt) == GIMPLE_LABEL || is_gimple_omp (stmt))
     return NOTHING;
   if (gimple_clobber_p (stmt))
@@ -212,7 +238,7 @@ use_in (gimple_stmt_iterator gsi, tree var)
     return prints (stmt) ? READ : FORGET;
   if (walk.value)
     return hands_on (gsi) ? NOTHING : READ;
-  if (lhs == var)
+  if (lhs == var || assigns_otherwise (stmt, var))
     return FORGET;
   if (is_gimple_call (stmt) && (is_global_var (var) || TREE_ADDRESSABLE (var))
       && !gimple_call_builtin_p (stmt, BUILT_IN_NORMAL) && !*of_fortran (stmt))
