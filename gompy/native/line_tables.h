@@ -64,20 +64,30 @@ gompy_split_row (char *text, uint64_t *address)
   return at > text ? number : NULL;
 }
 
-/* Call FN with each row of the file on FD.  In readelf's output a row is name, line, address; a sequence of them ends
-   with the line "-".  All of it is read, for readelf must not die of a closed pipe.  */
+/* The environment's strings are read, so that their pages are open.  They lie behind the first thread's frames, of
+   which `gompy run --check` may have closed one's page: a child that shares the memory dies there.  */
 static void
-gompy_read_lines (int fd, gompy_line_fn fn, void *data)
+gompy_touch_environment (void)
+{
+  size_t length = 0;
+  for (char **at = gompy_child_environ (); at != NULL && *at != NULL; at++)
+    length += strlen (*at);
+  __asm__ volatile ("" : : "r" (length));
+}
+
+/* Read what readelf says of the file on FD.  0: it could not be started, or has died.  */
+static int
+gompy_read_lines_once (int fd, gompy_line_fn fn, void *data)
 {
   char last_name[256], *text = NULL;
   const char *number;
   uint64_t value, before = 0;
   size_t room = 0;
-  int inside = 0, last = 0, status;
+  int inside = 0, last = 0, status = 0;
   pid_t pid = 0;
   FILE *rows = gompy_start_readelf (fd, &pid);
   if (rows == NULL)
-    return;
+    return 0;
   while (getline (&text, &room, rows) > 0)
     {
       number = gompy_split_row (text, &value);
@@ -97,6 +107,20 @@ gompy_read_lines (int fd, gompy_line_fn fn, void *data)
   fclose (rows);
   while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
     continue;
+  return !WIFSIGNALED (status);
+}
+
+/* Call FN with each row of the file on FD.  In readelf's output a row is name, line, address; a sequence of them ends
+   with the line "-".  All of it is read, for readelf must not die of a closed pipe.  */
+static void
+gompy_read_lines (int fd, gompy_line_fn fn, void *data)
+{
+  for (int tries = 0; tries < 3; tries++)
+    {
+      gompy_touch_environment ();
+      if (gompy_read_lines_once (fd, fn, data))
+        break;
+    }
 }
 
 #endif
