@@ -26,8 +26,8 @@ cdef struct executor:
     int (*attributes)(const ptx_function *function, ptx_attributes *to) noexcept nogil
     int (*param)(const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size) noexcept nogil
     int (*launch)(ptx_function *function, const ptx_launch_config *config, ptx_error *failure) noexcept nogil
-    void (*note)(const ptx_memory *memory, const ptx_order *order, const char *what, uint64_t address, uint64_t size,
-                 uint64_t rows, uint64_t pitch, int writes) noexcept nogil
+    void (*note)(const ptx_memory *memory, const ptx_order *order, uint64_t asker, const char *what, uint64_t address,
+                 uint64_t size, uint64_t rows, uint64_t pitch, int writes) noexcept nogil
 
 cdef executor ptx
 cdef int executor_answer      # 0 not tried, 1 loaded, -1 failed
@@ -91,8 +91,8 @@ cdef bint need_executor() noexcept nogil:
                                      uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_function_param")
                 ptx.launch = <int (*)(ptx_function *, const ptx_launch_config *,
                                       ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_launch")
-                ptx.note = <void (*)(const ptx_memory *, const ptx_order *, const char *, uint64_t, uint64_t, uint64_t,
-                                     uint64_t, int) noexcept nogil>executor_symbol(library, b"ptx_note_access")
+                ptx.note = <void (*)(const ptx_memory *, const ptx_order *, uint64_t, const char *, uint64_t, uint64_t,
+                                     uint64_t, uint64_t, int) noexcept nogil>executor_symbol(library, b"ptx_note_access")
                 if (
                     ptx.link != NULL and ptx.image_free != NULL and ptx.load != NULL and ptx.unload != NULL
                     and ptx.find_function != NULL and ptx.find_variable != NULL and ptx.attributes != NULL

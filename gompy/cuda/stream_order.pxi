@@ -166,20 +166,20 @@ cdef void host_sees_context(context *c) noexcept nogil:
         s = s.next
 
 
-cdef void note_side(const ptx_order *order, const char *what, const char *address, uint64_t size, uint64_t rows,
-                    uint64_t pitch, int writes) noexcept nogil:
+cdef void note_side(const op *o, const char *what, const char *address, uint64_t size, uint64_t rows, uint64_t pitch,
+                    int writes) noexcept nogil:
     """Rows that are no kernel's."""
     cdef gpu *g = gpu_of(<uint64_t>address)
     if g != NULL and size and need_executor():
-        ptx.note(&g.view, order, what, <uint64_t>address, size, rows, pitch, writes)
+        ptx.note(&g.view, o.order, o.config.asker, what, <uint64_t>address, size, rows, pitch, writes)
 
 
 cdef void note_op(const op *o) noexcept nogil:
     """What a copy or a fill accesses.  Without work_lock."""
     cdef size_t z
     if o.kind == FILL_OP:
-        note_side(o.order, b"a fill", o.fill.to, o.fill.count * o.fill.unit, o.fill.height, o.fill.pitch, 1)
+        note_side(o, b"a fill", o.fill.to, o.fill.count * o.fill.unit, o.fill.height, o.fill.pitch, 1)
         return
     for z in range(o.copy.depth):
-        note_side(o.order, b"a copy", o.copy.of + z * o.copy.of_slice, o.copy.width, o.copy.height, o.copy.of_pitch, 0)
-        note_side(o.order, b"a copy", o.copy.to + z * o.copy.to_slice, o.copy.width, o.copy.height, o.copy.to_pitch, 1)
+        note_side(o, b"a copy", o.copy.of + z * o.copy.of_slice, o.copy.width, o.copy.height, o.copy.of_pitch, 0)
+        note_side(o, b"a copy", o.copy.to + z * o.copy.to_slice, o.copy.width, o.copy.height, o.copy.to_pitch, 1)

@@ -49,13 +49,17 @@ cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
 
-cdef void warn_user(run *launch, const char *text) noexcept nogil:
+cdef void warn_owner(const ptx_memory *memory, uint64_t asker, const char *text) noexcept nogil:
     """One line."""
-    cdef const ptx_memory *memory = launch.module.memory
     if memory.warn != NULL:
-        memory.warn(memory.user, launch.config.asker, text)
+        memory.warn(memory.user, asker, text)
     else:
         fprintf(stderr, "warning: %s\n", text)
+
+
+cdef void warn_user(run *launch, const char *text) noexcept nogil:
+    """One line about a launch."""
+    warn_owner(launch.module.memory, launch.config.asker, text)
 
 
 cdef void drop_place(findings *found, const site *place) noexcept nogil:

@@ -238,10 +238,10 @@ int ptx_function_param (const ptx_function *function, uint32_t index, uint64_t *
 /* Run a kernel to its end in the calling thread and helpers.  On failure memory stays as it is at that moment. */
 int ptx_launch (ptx_function *function, const ptx_launch_config *config, ptx_error *failure);
 
-/* An operation that is no kernel, WHAT, reads or writes ROWS of SIZE bytes, PITCH apart.  PTX_CHECK_RACE: a race with
-   other streams is told by the memory's `warn`. */
-void ptx_note_access (const ptx_memory *memory, const ptx_order *order, const char *what, uint64_t address,
-                      uint64_t size, uint64_t rows, uint64_t pitch, int writes);
+/* An operation that is no kernel, WHAT, reads or writes ROWS of SIZE bytes, PITCH apart; ASKER as of a launch.
+   PTX_CHECK_RACE: a race with other streams is told by the memory's `warn`. */
+void ptx_note_access (const ptx_memory *memory, const ptx_order *order, uint64_t asker, const char *what,
+                      uint64_t address, uint64_t size, uint64_t rows, uint64_t pitch, int writes);
 
 #ifdef __cplusplus
 }

@@ -295,8 +295,6 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
         launch.helpers = call_helpers(launch, wanted - 1)
     if launch.config.together and count_helpers(launch.helpers) < wanted - 1:
         no_launch_memory(launch, "no host threads for all blocks of a cooperative launch")
-        if launch.turns != NULL:
-            gompy_turns_abandon(launch.turns)
     launch.begun = gompy_ticks()
     taken = run_blocks(launch)
     if taken:

@@ -428,7 +428,7 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     cdef int i
     if race.other.epoch < races.own_first:
         need_room(w, <uint32_t> 1 << lane)
-        tell_streams(races, module.memory, size, writes, race)
+        tell_streams(races, module.memory, launch.config.asker, size, writes, race)
         return
     near[0] = 0
     need_room(w, <uint32_t> 1 << lane)

@@ -43,6 +43,7 @@ gompy_grid_free (struct gompy_races *r)
     free (r->grid->phases[i].clocks);
   free (r->grid);
   r->grid = NULL;
+  r->passing = 0; /* the last block may have read the word, and ended without a fence */
 }
 
 /* A launch whose blocks run together, with the barrier's word at WORD.  0, or -1 for lack of memory.  */

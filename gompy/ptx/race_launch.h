@@ -80,6 +80,8 @@ gompy_race_forget (struct gompy_races *r)
   gompy_race_forget_flags (r);
   gompy_space_forget (&r->memory, r->size);
   gompy_space_forget (&r->shared, r->shared_size);
+  for (int i = 0; r->grid && i < GOMPY_GRID_PHASES; i++)
+    memset (r->grid->phases[i].clocks, 0, r->grid->nblocks * sizeof *r->grid->phases[i].clocks);
   r->epoch = 1;
   r->launch_first = r->own_first = r->settled = 1;
   r->nruns = r->nworks = 0;

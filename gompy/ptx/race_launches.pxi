@@ -243,6 +243,8 @@ cdef void no_launch_memory(run *launch, const char *what) noexcept nogil:
     if gompy_claim(&launch.failed) and launch.failure != NULL:
         launch.failure.code = PTX_ERROR_LAUNCH_FAILED
         snprintf(launch.failure.message, sizeof(launch.failure.message), "%s", what)
+    if launch.turns != NULL:
+        gompy_turns_abandon(launch.turns)
 
 
 cdef bint begin_raced_block(runner *r, uint64_t block, uint64_t shared) noexcept nogil:

@@ -71,7 +71,7 @@ cdef void name_end(gompy_races *races, const gompy_work *work, uint32_t who, int
         snprintf(text, size, "%s in stream %u", what, work.number)
 
 
-cdef void tell_streams(gompy_races *races, const ptx_memory *memory, uint32_t size, bint writes,
+cdef void tell_streams(gompy_races *races, const ptx_memory *memory, uint64_t asker, uint32_t size, bint writes,
                        const gompy_race_found *race) noexcept nogil:
     """A line about accesses of two streams, once for each pair of places."""
     cdef const gompy_work *work = &races.work
@@ -109,14 +109,12 @@ cdef void tell_streams(gompy_races *races, const ptx_memory *memory, uint32_t si
     snprintf(text, sizeof(text), "race on device memory at 0x%llx (%u bytes): %s, and %s%s: no event and no wait puts "
              "the streams in an order%s%s", <unsigned long long> race.address, size, first, second, name,
              <const char *> "; " if near[0] else <const char *> "", near)
-    if memory.warn != NULL:
-        memory.warn(memory.user, 0, text)
-    else:
-        fprintf(stderr, "warning: %s\n", text)
+    warn_owner(memory, asker, text)
 
 
-cdef public void ptx_note_access(const ptx_memory *memory, const ptx_order *order, const char *what, uint64_t address,
-                                 uint64_t size, uint64_t rows, uint64_t pitch, int writes) noexcept nogil:
+cdef public void ptx_note_access(const ptx_memory *memory, const ptx_order *order, uint64_t asker, const char *what,
+                                 uint64_t address, uint64_t size, uint64_t rows, uint64_t pitch,
+                                 int writes) noexcept nogil:
     """executor.h."""
     global all_races
     cdef gompy_work work
@@ -134,5 +132,5 @@ cdef public void ptx_note_access(const ptx_memory *memory, const ptx_order *orde
         site = gompy_race_site_of(all_races, NULL, <uint32_t> (order.callers[0] ^ order.callers[0] >> 32) | 1, &fresh)
         for row in range(rows):
             if gompy_race_bytes(all_races, site, address + row * pitch, size, writes, &found):
-                tell_streams(all_races, memory, 1 if found.address & 3 else 4, writes, &found)
+                tell_streams(all_races, memory, asker, 1 if found.address & 3 else 4, writes, &found)
     pthread_mutex_unlock(&race_lock)

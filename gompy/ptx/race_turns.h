@@ -104,7 +104,8 @@ gompy_turn_end (struct gompy_turns *t, uint32_t block, const int *failed)
   pthread_mutex_unlock (&t->lock);
 }
 
-/* The launch has failed before all blocks had a host thread: none waits for one that will not begin.  */
+/* The launch has failed for lack of something, maybe in a thread that has no turn: none waits for a block that will
+   not begin.  */
 static void
 gompy_turns_abandon (struct gompy_turns *t)
 {

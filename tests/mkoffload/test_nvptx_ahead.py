@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -104,20 +105,29 @@ def ahead(form: str = "S") -> set[str]:
     return {path.stem for path in (Path(store.SHIPPED) / leaf).glob(f"*.{form}")}
 
 
+@pytest.fixture
+def first_program(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., set[str]]:
+    """Run a program with nothing cached; the objects that it has left there in files of a suffix."""
+
+    def run(suffix: str, **env: str) -> set[str]:
+        monkeypatch.delenv("GOMPY_PTX_CPU", raising=False)
+        tools = make_tools(tmp_path_factory, XDG_CACHE_HOME=str(tmp_path), GOMPY_CUDA="emulated", **env)
+        tools.ok(build(tools, "first.c", PROGRAM, "-foffload=nvptx-none"))
+        return {path.name.partition(".")[0] for path in (tmp_path / "gompy" / "ptx").glob(f"*/*.{suffix}")}
+
+    return run
+
+
 @has_all
 @needs("gcc")
 @has_compiler
 @has_driver
 @has_executor
 @pytest.mark.skipif(not ahead(), reason="nothing was compiled ahead")
-def test_the_first_program_has_its_own_code_compiled_only(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("GOMPY_PTX_CPU", raising=False)
-    tools = make_tools(tmp_path_factory, XDG_CACHE_HOME=str(tmp_path), GOMPY_CUDA="emulated")
-    program = build(tools, "first.c", PROGRAM, "-foffload=nvptx-none")
-    tools.ok(program)
-    cached = {path.name.partition(".")[0] for path in (tmp_path / "gompy" / "ptx").glob("*/*.ptx")}
+def test_the_first_program_has_its_own_code_compiled_only(first_program: Callable[..., set[str]]) -> None:
+    cached = first_program("ptx")
     assert len(cached) == 1
     assert not cached & ahead()
 
@@ -128,14 +138,8 @@ def test_the_first_program_has_its_own_code_compiled_only(
 @has_driver
 @has_executor
 @pytest.mark.skipif(not ahead(), reason="nothing was compiled ahead")
-def test_a_checked_program_finds_what_launches_go_through(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checked_program_finds_what_launches_go_through(first_program: Callable[..., set[str]]) -> None:
     """Of libgomp's objects it has those compiled that launches do not need."""
-    monkeypatch.delenv("GOMPY_PTX_CPU", raising=False)
-    tools = make_tools(tmp_path_factory, XDG_CACHE_HOME=str(tmp_path), GOMPY_CUDA="emulated", GOMPY_CHECK="1")
-    program = build(tools, "first.c", PROGRAM, "-foffload=nvptx-none")
-    tools.ok(program)
-    checked = {path.name.partition(".")[0] for path in (tmp_path / "gompy" / "ptx").glob("*/*.s")}
+    checked = first_program("s", GOMPY_CHECK="1")
     assert checked
     assert ahead("s") and not checked & ahead("s")

@@ -36,52 +36,35 @@ gompy_wait_ends (uint64_t task, int waited)
     gompy_task_waited (task);
 }
 
-#define GOMPY_WAIT(name, waited)                                                                                       \
-  __attribute__ ((visibility ("default"))) void                                                                        \
-  name (void)                                                                                                          \
+/* BEFORE: what a call of libgomp's function needs, where the run is checked; KEEP and GIVE: its result.  */
+#define GOMPY_WAIT(result, name, parameters, arguments, before, keep, waited, give)                                    \
+  __attribute__ ((visibility ("default"))) result                                                                      \
+  name parameters                                                                                                      \
   {                                                                                                                    \
     GOMPY_STOCK (name);                                                                                                \
     if (!gompy_checking)                                                                                               \
-      return stock ();                                                                                                 \
+      return stock arguments;                                                                                          \
     uint64_t task = gompy_wait_begins ();                                                                              \
-    stock ();                                                                                                          \
+    before;                                                                                                            \
+    keep stock arguments;                                                                                              \
     gompy_wait_ends (task, waited);                                                                                    \
+    give;                                                                                                              \
   }
-#define GOMPY_WAIT_FOR(result, name, parameter)                                                                        \
-  __attribute__ ((visibility ("default"))) result                                                                      \
-  name (parameter given)                                                                                               \
-  {                                                                                                                    \
-    GOMPY_STOCK (name);                                                                                                \
-    if (!gompy_checking)                                                                                               \
-      return stock (given);                                                                                            \
-    uint64_t task = gompy_wait_begins ();                                                                              \
-    stock (given);                                                                                                     \
-    gompy_wait_ends (task, 1);                                                                                         \
-  }
-#define GOMPY_WAIT_TELLS(result, name)                                                                                 \
-  __attribute__ ((visibility ("default"))) result                                                                      \
-  name (void)                                                                                                          \
-  {                                                                                                                    \
-    GOMPY_STOCK (name);                                                                                                \
-    if (!gompy_checking)                                                                                               \
-      return stock ();                                                                                                 \
-    uint64_t task = gompy_wait_begins ();                                                                              \
-    result told = stock ();                                                                                            \
-    gompy_wait_ends (task, 1);                                                                                         \
-    return told;                                                                                                       \
-  }
+#define GOMPY_WAIT_PLAINLY(name, waited) GOMPY_WAIT (void, name, (void), (), , , waited, )
+#define GOMPY_WAIT_FOR(name, parameter) GOMPY_WAIT (void, name, (parameter given), (given), , , 1, )
+#define GOMPY_WAIT_TELLS(result, name) GOMPY_WAIT (result, name, (void), (), , result told =, 1, return told)
 void GOMP_taskwait (void);
 void GOMP_taskyield (void);
 void GOMP_taskwait_depend (void **);
-GOMPY_WAIT (GOMP_taskwait, 1)
-GOMPY_WAIT (GOMP_taskyield, 0)
-GOMPY_WAIT (GOMP_taskgroup_end, 1)
-GOMPY_WAIT (GOMP_barrier, 1)
-GOMPY_WAIT (GOMP_loop_end, 1)
-GOMPY_WAIT (GOMP_sections_end, 1)
-GOMPY_WAIT_FOR (void, GOMP_taskwait_depend, void **)
-GOMPY_WAIT_FOR (void, GOMP_single_copy_end, void *)
-GOMPY_WAIT_FOR (void, GOMP_workshare_task_reduction_unregister, bool)
+GOMPY_WAIT_PLAINLY (GOMP_taskwait, 1)
+GOMPY_WAIT_PLAINLY (GOMP_taskyield, 0)
+GOMPY_WAIT_PLAINLY (GOMP_taskgroup_end, 1)
+GOMPY_WAIT_PLAINLY (GOMP_barrier, 1)
+GOMPY_WAIT_PLAINLY (GOMP_loop_end, 1)
+GOMPY_WAIT_PLAINLY (GOMP_sections_end, 1)
+GOMPY_WAIT_FOR (GOMP_taskwait_depend, void **)
+GOMPY_WAIT_FOR (GOMP_single_copy_end, void *)
+GOMPY_WAIT_FOR (GOMP_workshare_task_reduction_unregister, bool)
 GOMPY_WAIT_TELLS (bool, GOMP_barrier_cancel)
 GOMPY_WAIT_TELLS (bool, GOMP_loop_end_cancel)
 GOMPY_WAIT_TELLS (bool, GOMP_sections_end_cancel)
@@ -105,21 +88,14 @@ gompy_implicit_task (void *p)
   gompy_task_waited (task);
 }
 
+#define GOMPY_AS_TASKS                                                                                                 \
+  struct gompy_implicit s;                                                                                             \
+  s.function = function;                                                                                               \
+  s.data = data;                                                                                                       \
+  function = gompy_implicit_task;                                                                                      \
+  data = &s
 #define GOMPY_TEAM(result, name, parameters, arguments, keep, give)                                                    \
-  __attribute__ ((visibility ("default"))) result                                                                      \
-  name parameters                                                                                                      \
-  {                                                                                                                    \
-    GOMPY_STOCK (name);                                                                                                \
-    if (!gompy_checking)                                                                                               \
-      return stock arguments;                                                                                          \
-    struct gompy_implicit s = { function, data };                                                                      \
-    uint64_t task = gompy_wait_begins ();                                                                              \
-    function = gompy_implicit_task;                                                                                    \
-    data = &s;                                                                                                         \
-    keep stock arguments;                                                                                              \
-    gompy_wait_ends (task, 0);                                                                                         \
-    give;                                                                                                              \
-  }
+  GOMPY_WAIT (result, name, parameters, arguments, GOMPY_AS_TASKS, keep, 0, give)
 #define GOMPY_LOOP(name)                                                                                               \
   GOMPY_TEAM (void, GOMP_parallel_loop_##name,                                                                         \
               (void (*function) (void *), void *data, unsigned n, long start, long end, long step, long chunk,         \
