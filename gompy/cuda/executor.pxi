@@ -92,7 +92,8 @@ cdef bint need_executor() noexcept nogil:
                 ptx.launch = <int (*)(ptx_function *, const ptx_launch_config *,
                                       ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_launch")
                 ptx.note = <void (*)(const ptx_memory *, const ptx_order *, uint64_t, const char *, uint64_t, uint64_t,
-                                     uint64_t, uint64_t, int) noexcept nogil>executor_symbol(library, b"ptx_note_access")
+                                     uint64_t, uint64_t,
+                                     int) noexcept nogil>executor_symbol(library, b"ptx_note_access")
                 if (
                     ptx.link != NULL and ptx.image_free != NULL and ptx.load != NULL and ptx.unload != NULL
                     and ptx.find_function != NULL and ptx.find_variable != NULL and ptx.attributes != NULL
