@@ -20,7 +20,7 @@ from gompy.accel.host import Host
 from gompy.tools import accelstore as store
 from gompy.tools.linkcompiler import accel_folders
 
-SOURCE = Path(__file__).with_name("hooks") / "loops.cc"
+SOURCE = Path(store.HOOKS) / "loops.cc"
 PROBE = "void gompy_probe (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n"
 ENTRY = "gompy_access_range"
 """What stands before a loop (gompy/access/hooks.c)."""
@@ -51,11 +51,6 @@ def mend(host: Host) -> str:
     return shlex.join([*(["sudo"] if os.geteuid() else []), "apt-get", "install", *lacking])
 
 
-def _newest() -> float:
-    """When the last of its sources was changed."""
-    return max(path.stat().st_mtime for path in SOURCE.parent.glob("loops*"))
-
-
 def build_at_hand(host: Host, folder: Path) -> str:
     """Build it if all that it needs is there, once.  What the user is to know of that, "" if nothing."""
     missing = mend(host)
@@ -68,9 +63,9 @@ def build_at_hand(host: Host, folder: Path) -> str:
         with (target / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             there = store.find(host.identity, [str(folder)], store.LOOPS)
-            if there is not None and Path(there.loops).stat().st_mtime >= _newest():
+            if there is not None and Path(there.loops).stat().st_mtime >= store.loops_changed():
                 return ""
-            if failed.exists() and failed.stat().st_mtime > _newest():
+            if failed.exists() and failed.stat().st_mtime > store.loops_changed():
                 return f"{SLOW} {host.title}; 'gompy accel build --check' says why"
             try:
                 done = build(host, folder, lambda text: None)

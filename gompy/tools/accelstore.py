@@ -162,11 +162,15 @@ def _is_older(item: Installed) -> bool:
     if item.path.startswith(BUILT_IN + os.sep):
         return False
     try:
-        built = os.stat(item.loops).st_mtime
-        with os.scandir(HOOKS) as files:
-            return any(file.stat().st_mtime > built for file in files if file.name.startswith("loops"))
+        return os.stat(item.loops).st_mtime < loops_changed()
     except OSError:
         return True
+
+
+def loops_changed() -> float:
+    """When the last of that plugin's sources was.  Raises OSError."""
+    with os.scandir(HOOKS) as files:
+        return max(file.stat().st_mtime for file in files if file.name.startswith("loops"))
 
 
 def identity(program: str) -> str:
