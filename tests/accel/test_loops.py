@@ -794,6 +794,7 @@ def test_a_changed_source_is_built_anew(tmp_path: Path, plugin: None, monkeypatc
     shutil.copytree(loops.SOURCE.parent, tmp_path / "hooks")
     source = tmp_path / "hooks" / loops.SOURCE.name
     monkeypatch.setattr(loops, "SOURCE", source)
+    monkeypatch.setattr(store, "HOOKS", str(source.parent))
     built = next(tmp_path.glob(f"*/{store.LOOPS}"))
     os.utime(source, (built.stat().st_mtime + 1,) * 2)
     before = built.stat().st_ino
