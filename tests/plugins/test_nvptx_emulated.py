@@ -405,6 +405,14 @@ def test_several_gpus_and_threads(tools: Tools) -> None:
     assert done.stdout == expected and "168 on device 1 (nvptx)" in done.stderr
 
 
+def test_a_region_whose_dependence_is_met_behind_it(tools: Tools) -> None:
+    """nowait and depend: the thread goes on, and fulfils the event that the region waits for."""
+    source = Path(__file__).resolve().parent.parent / "programs" / "check_depend_detach.c"
+    program = build(tools, "detach.c", source.read_text(), "-foffload=nvptx-none")
+    done = tools.run("timeout", "60", program)
+    assert (done.returncode, done.stdout) == (0, "1 9\n") and "1 on device 0 (nvptx)" in done.stderr
+
+
 @under_stock
 def test_openacc_under_the_stock_libgomp(tools: Tools) -> None:
     """The thread data, queues and default dimensions that OpenACC wants of a plugin."""

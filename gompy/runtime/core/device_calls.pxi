@@ -314,9 +314,9 @@ cdef inline bint device_can_run(const DeviceDescr *dev, void *address) noexcept 
     return dev.ops.can_run == NULL or dev.ops.can_run(address)
 
 
-cdef inline bint device_has_tickets(const DeviceDescr *dev) noexcept nogil:
-    """Whether a launched region can be waited for in the plugin (device_start, device_await)."""
-    return dev.ops.start_region != NULL
+cdef inline bint device_tells_ends(const DeviceDescr *dev) noexcept nogil:
+    """Whether the plugin tells of a region's end by GOMP_PLUGIN_target_task_completion."""
+    return dev.ops.start_region == NULL and dev.ops.async_run != NULL
 
 
 cdef bint launches_in_turn  # somebody looks at the device's memory before and after each region

@@ -2,7 +2,8 @@
 #
 # On a device whose plugin can launch without waiting, by gompy_start_region or by async_run, a region is launched by
 # the encountering thread if it has no depend clause, else by its task, when its dependences are met; the task waits
-# for the region's end, unmaps, and ends.  With gompy_start_region it waits in the plugin, so that no other thread of
+# for the region's end, unmaps, and ends.  On other devices (nvptx) a region with a depend clause is run by its task,
+# and one without has no use for nowait.  With gompy_start_region it waits in the plugin, so that no other thread of
 # the host is involved; async_run's plugin tells the end in a thread of its own.  Detached tasks would spare the
 # waiting, but GCC 12's libgomp ends one too early if a thread that waits for dependences happens to run it
 # (gomp_task_maybe_wait_for_dependencies does not look at its event).
@@ -91,7 +92,7 @@ cdef public void GOMP_PLUGIN_target_task_completion(void *async_data) noexcept n
 cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
     """Map and launch a region; if it cannot be, the reason is kept and `launched` not set.
 
-    awaited: the caller has nothing to do until its end.
+    awaited: the caller has nothing to do until its end; so always where the device does not run regions later.
     """
     cdef void *address = region_on_device(task.dev, task.fn, &task.reason)
     cdef void *vars = NULL
@@ -112,7 +113,7 @@ cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
     task.launched = True
     task.epoch = task.dev.epoch
     begin_launch(task.dev, <void *> task.fn, b", nowait")
-    if device_has_tickets(task.dev):
+    if not device_tells_ends(task.dev):
         if not awaited:
             task.ticket = device_start(task.dev, <void *> task.fn, address, vars, task.maps.mapnum, task.args)
         if task.ticket == 0:
@@ -126,7 +127,7 @@ cdef void launch_async(TargetTask *task, bint awaited) noexcept nogil:
 
 cdef void await_async(TargetTask *task) noexcept nogil:
     """Wait for the end of a region that launch_async has launched."""
-    if device_has_tickets(task.dev):
+    if not device_tells_ends(task.dev):
         if not task.over:
             device_await(task.dev, <void *> task.fn, task.ticket)
         return
@@ -180,9 +181,17 @@ cdef void target_task_body(void *data) noexcept nogil:
     free_task(task)
 
 
+cdef inline bint defers_region(const DeviceDescr *dev, void **depend) noexcept nogil:
+    """Whether a region with nowait becomes a task.
+
+    With depend it does on every device: what it waits for may be behind it in this thread (omp_fulfill_event).
+    """
+    return dev == NULL or device_runs_later(dev) or (depend != NULL and not launches_in_turn)
+
+
 cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const MapList *maps, void **depend,
                        void **args, const char *reason, const void *where) noexcept nogil:
-    """`target nowait` in a team; on a device that runs_later, or on the host."""
+    """`target nowait` in a team, where defers_region."""
     cdef TargetTask *task
     cdef uint64_t before
     if construct_cancelled():

@@ -100,7 +100,7 @@ cdef public void GOMP_target_ext(int device, void (*fn)(void *) noexcept nogil, 
     if anybody_asks():  # enter_construct; the place of the call is not read where nobody does
         begin_construct(&construct, b"target", call_site(), <void *> fn, dev)
     args = launch_words(dev, args, words)
-    if flags & GOMP_TARGET_FLAG_NOWAIT and (dev == NULL or device_runs_later(dev)) and make_team():
+    if flags & GOMP_TARGET_FLAG_NOWAIT and defers_region(dev, depend) and make_team():
         defer_target(dev, fn, &maps, depend, args, reason, call_site())
     elif flags & GOMP_TARGET_FLAG_NOWAIT and gompy_checking:
         before = begin_deferred(note_deferred(dev, &maps, depend != NULL))
