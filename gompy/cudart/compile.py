@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from gompy.cudart import clang, device_code, options
+from gompy.cudart import clang, device_code, managed_code, options
 from gompy.driver.compiler import Compiler
 from gompy.driver.errors import DriverError, report
 from gompy.objects import fatbin
@@ -79,6 +79,8 @@ class Work:
         """The device code of a source; its host code gets the shared words, too."""
         level = [] if self.line.optimises else ["-O2"]
         words = [*shared, *level, *self.line.words, *self.line.device_words]
+        if self.line.relocatable or self.line.ptx:
+            words = ["-DGOMPY_CUDA_NOT_MANAGED", *words]
         release = clang.release(self.compiler.path)
         command = [*clang.device_words(architecture, source, output, release), *device_debug(words)]
         if self.line.show:
@@ -115,6 +117,8 @@ class Work:
         words = [*shared, *self.line.words, *self.line.host_words]
         if not self.line.relocatable:
             self.run([*clang.host_words(first, source, container, output), *words])
+            if not self.line.show:
+                self.share_managed(source, texts, output, words)
             return
         assembly = self.temporary(source, ".s")
         words += ["-fno-lto", *dependency_words(words, output)]
@@ -122,6 +126,24 @@ class Work:
         if not self.line.show:
             replace(assembly, clang.registered_here(contents(assembly)))
         self.run(["-c", assembly, "-Wa,--no-warn", "-o", output])
+
+    def share_managed(self, source: str, texts: list[tuple[int, bytes]], output: str, words: list[str]) -> None:
+        """Make a source's object again if it has `__managed__` variables: the device's code wants to know of them."""
+        made, container = output, self.temporary(source, ".fatbin")
+        host = functools.partial(clang.host_words, self.line.architectures[0], source, container)
+        if any(word.startswith("-flto") for word in words):
+            made = self.temporary(source, ".managed.o")
+            self.run([*host(made), *words, "-fno-lto"])
+        if not contents(made).startswith(b"\x7fELF") or not (names := list(managed_code.names(contents(made), source))):
+            return
+        try:
+            shared = [(number, managed_code.shared(text, names, source)) for number, text in texts]
+            replace(container, fatbin.pack(shared))
+            self.run([*host(output), *words, "-fno-lto"])
+            replace(output, managed_code.filled(contents(output), texts[0][1], source))
+        except DriverError:
+            os.unlink(output)  # the first one does not know of them
+            raise
 
     def link(self) -> None:
         """Objects and the rest of the line to a program."""

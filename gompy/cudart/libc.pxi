@@ -3,13 +3,13 @@
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdio cimport FILE, fprintf, snprintf, stderr
 from libc.stdlib cimport abort, calloc, free, malloc
-from libc.string cimport memcpy, memset, strlen
+from libc.string cimport memcpy, memset, strcmp, strcpy, strlen, strncmp
 
 from gompy.native.cuda_structures cimport (
     CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUipcMemHandle,
 )
 from gompy.native.cuda cimport (
-    CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS,
+    CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, CUDA_ERROR_ILLEGAL_STATE, CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS,
     CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
     CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CU_FUNC_ATTRIBUTE_BINARY_VERSION, CU_FUNC_ATTRIBUTE_CACHE_MODE_CA,

@@ -24,7 +24,8 @@ cdef int load_module(fat_binary *b, int device) noexcept nogil:
     r = driver.module_load(&b.modules[device], text, 2, options, values)
     if r != CUDA_SUCCESS:
         tell_log(log)
-    return r
+        return r
+    return share_managed(b, device, text)
 
 
 cdef int module_of(fat_binary *b, int device, void **to) noexcept nogil:
@@ -81,6 +82,8 @@ cdef int load_variable(const void *host, CUdeviceptr *to, size_t *size) noexcept
             r = driver.module_global(&s.addresses[device], &s.sizes[device], loaded, s.name)
             if r != CUDA_SUCCESS:
                 r = cudaErrorInvalidSymbol
+            elif s.managed:
+                s.addresses[device] = <CUdeviceptr> s.host
     if s != NULL:
         to[0] = s.addresses[device]
         size[0] = s.sizes[device]

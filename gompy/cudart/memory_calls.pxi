@@ -143,6 +143,8 @@ cdef public int cudaPointerGetAttributes(pointer_attributes *to, const void *poi
     to.type = cudaMemoryTypeHost if kind == CU_MEMORYTYPE_HOST else cudaMemoryTypeDevice
     if driver.pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) == CUDA_SUCCESS and managed & 1:
         to.type = cudaMemoryTypeManaged
+    if is_managed(pointer):
+        to.type = cudaMemoryTypeManaged
     driver.pointer_attribute(&to.device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at)
     if driver.pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at) == CUDA_SUCCESS:
         to.device_pointer = <void *> device
@@ -154,10 +156,14 @@ cdef public int cudaPointerGetAttributes(pointer_attributes *to, const void *poi
 cdef public int cudaMemPrefetchAsync(const void *device, size_t size, int to, void *stream) noexcept nogil:
     """Managed memory is wanted elsewhere."""
     cdef int r = enter_device()
+    if r == CUDA_SUCCESS and is_managed(device):
+        return CUDA_SUCCESS
     return note_error(driver.mem_prefetch(<CUdeviceptr> device, size, to, stream) if r == CUDA_SUCCESS else r)
 
 
 cdef public int cudaMemAdvise(const void *device, size_t size, int advice, int of) noexcept nogil:
     """How managed memory will be used."""
     cdef int r = enter_device()
+    if r == CUDA_SUCCESS and is_managed(device):
+        return CUDA_SUCCESS
     return note_error(driver.mem_advise(<CUdeviceptr> device, size, advice, of) if r == CUDA_SUCCESS else r)

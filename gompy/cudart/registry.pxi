@@ -20,6 +20,7 @@ ctypedef struct fat_binary:
     int answers[32]  # of loading it, once
     bint tried[32]
     bint gone
+    uintptr_t managed_begin, managed_end  # the host's pages with __managed__ variables, once they are registered
     fat_binary *next
 
 ctypedef struct symbol:
@@ -30,6 +31,7 @@ ctypedef struct symbol:
     void *functions[32]
     CUdeviceptr addresses[32]
     size_t sizes[32]
+    bint managed  # a __managed__ variable: its address is the host's
     symbol *next  # in the bucket
 
 cdef fat_binary *fat_binaries

@@ -377,8 +377,58 @@ int main (int count, char **)
     assert f" at {tmp_path}/bad.cu:{line} (PTX:" in done.stderr
 
 
+MANAGED = """5 2 2.5 2.5
+9 3 3 8 42 8
+1 4000
+100
+164 164
+1 1
+0 1 0
+32 cudaSuccess
+"""
+
+
 @needs_cuda_compiler
-def test_managed_variable_says_what_works(tmp_path: Path) -> None:
+@has_driver
+@pytest.mark.parametrize("words", [[], ["-g", "-O0"], ["-flto"], ["-arch=sm_70", "-arch=sm_80"]])
+def test_managed_variables(tmp_path: Path, words: list[str]) -> None:
+    """Host and device have one variable, from its beginning on; device code is another for each of the words."""
+    program = compiled(tmp_path, PROGRAMS / "cuda_managed.cu", *words)
+    assert result(program) == (0, MANAGED, "")
+    assert result(program, GOMPY_CHECK="1") == (0, MANAGED, "")
+
+
+@needs_cuda_compiler
+def test_managed_variables_of_two_files(tmp_path: Path) -> None:
+    """Each file's pages are registered by themselves."""
+    part = "__managed__ int x{0} = {0};\n__global__ void k{0} () {{ x{0} += 10; }}\n"
+    part += "int run{0} () {{ k{0}<<<1, 1>>> (); cudaDeviceSynchronize (); return x{0}; }}\n"
+    (tmp_path / "one.cu").write_text(part.format(1))
+    (tmp_path / "two.cu").write_text(
+        part.format(2) + '#include <stdio.h>\nint run1 (); int main () { printf ("%d %d\\n", run1 (), run2 ()); }\n'
+    )
+    assert call(tmp_path, "cc", "one.cu", "two.cu", "-o", "prog").returncode == 0
+    assert result(tmp_path / "prog") == (0, "11 12\n", "")
+
+
+@needs_cuda_compiler
+@pytest.mark.parametrize("words", [["-rdc=true", "-c"], ["--ptx"]])
+def test_managed_variable_says_what_works(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "a.cu").write_text("__device__ __managed__ int x;\n__global__ void k () { x = 1; }\n")
-    said = call(tmp_path, "cc", "-c", "a.cu").stderr
-    assert "a.cu:1:12: error: __managed__ is not implemented by gompy: use cudaMallocManaged\n" in said
+    said = call(tmp_path, "cc", *words, "a.cu").stderr
+    assert "a.cu:1:12: error: __managed__ is not implemented here by gompy: use cudaMallocManaged\n" in said
+
+
+@needs_cuda_compiler
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("int *__device__ p = &x;", "a variable begins with the address of 'x', which is __managed__"),
+        ("__device__ int y; __managed__ int *q = &y;", "the __managed__ variable 'q' begins with an address: not"),
+    ],
+)
+def test_addresses_at_the_beginning_are_refused(tmp_path: Path, line: str, said: str) -> None:
+    (tmp_path / "a.cu").write_text(f"__managed__ int x;\n{line}\n__global__ void k () {{ x = 1; }}\n")
+    done = call(tmp_path, "cc", "-c", "a.cu")
+    assert done.returncode == 1 and done.stderr.startswith(f"gompy cuda cc: error: a.cu: {said}")
+    assert not (tmp_path / "a.o").exists()

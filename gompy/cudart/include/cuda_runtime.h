@@ -30,7 +30,11 @@
 #define __noinline__ __attribute__ ((noinline))
 #endif
 #define __align__(n) __attribute__ ((aligned (n)))
-#define __managed__ _Pragma ("GCC error \"__managed__ is not implemented by gompy: use cudaMallocManaged\"")
+#ifdef GOMPY_CUDA_NOT_MANAGED /* PTX alone, or code that is linked with other files' */
+#define __managed__ _Pragma ("GCC error \"__managed__ is not implemented here by gompy: use cudaMallocManaged\"")
+#else
+#define __managed__ __attribute__ ((device, section ("gompy_managed"))) /* managed_code.py */
+#endif
 #define __grid_constant__
 
 #endif
