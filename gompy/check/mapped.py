@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from gompy.abi import gomp
 from gompy.check.findings import Note
 from gompy.check.log import Frame
 from gompy.check.names import Place
+
+POINTERS: Final = frozenset(
+    (
+        gomp.GOMP_MAP_POINTER,
+        gomp.GOMP_MAP_TO_PSET,
+        gomp.GOMP_MAP_ALWAYS_POINTER,
+        gomp.GOMP_MAP_POINTER_TO_ZERO_LENGTH_ARRAY_SECTION,
+        gomp.GOMP_MAP_IF_PRESENT,
+    )
+)
+"""Entries that are the compiler's own, beside those of the object that a clause names."""
 
 
 @dataclass(slots=True)

@@ -137,7 +137,7 @@ def add_regions(trace: Trace, places: Places) -> dict[tuple[str, str], Region]:
 def add_variables(log: Log) -> dict[str, Variable]:
     """Variables by name, in the order in which they were met."""
     from gompy.abi.check_log import Entry, Op
-    from gompy.check.analysis import POINTERS
+    from gompy.check.mapped import POINTERS
     from gompy.check.names import Names
 
     names = Names(log)
@@ -182,7 +182,7 @@ def add_variables(log: Log) -> dict[str, Variable]:
 def names_of(log: Log) -> dict[str, str]:
     """Names of mapped memory by ``0xADDRESS+SIZE``, where all mappings there have one name."""
     from gompy.abi.check_log import Entry, Op
-    from gompy.check.analysis import POINTERS
+    from gompy.check.mapped import POINTERS
     from gompy.check.names import Names
 
     names = Names(log)

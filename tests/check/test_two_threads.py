@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gompy.abi.check_log import Op
+from gompy.abi.check_log import Entry, Op
 from gompy.check.analysis import Analysis
 from gompy.check.log import Event, Frame, Log
 from gompy.driver import paths
@@ -170,8 +171,21 @@ def test_the_last_launch_is_that_of_the_thread() -> None:
     for thread in (1, 2, 3, 4):  # the last one has launched nothing: it is a driver's own
         analysis = Analysis(Log(events))
         analysis.run()
-        analysis.thread = thread
-        device, event = analysis.launch_of()
+        analysis.now.thread = thread
+        device, event = analysis.now.launch_of()
         assert event is not None and event.frame is not None
         found.append((device, event.frame.pc))
     assert found == [(0, 100), (0, 300), (1, 400), (1, 400)]
+
+
+def mapped(device: int, start: int, what: str) -> Event:
+    return Event(Op.ENTRY, 0, device, Entry.NEW, 0, start, 8, 0, 0, what, b"", None, 1)
+
+
+def test_a_mapping_is_made_for_the_region_of_its_device() -> None:
+    """Not for the thread's next one on another device, nor by a data directive for a region behind it."""
+    launches = [replace(launched(device, 1, 100), where=500 + device) for device in (1, 0)]
+    events = [mapped(0, 64, "target data"), mapped(0, 128, "acc_copyin"), mapped(0, 256, ""), *launches]
+    analysis = Analysis(Log(events))
+    analysis.run()
+    assert {start: mapping.region for (_, start), mapping in analysis.now.live.items()} == {64: 0, 128: 0, 256: 500}
