@@ -192,3 +192,64 @@ def test_each_function_is_in_the_c_library() -> None:
     library = ctypes.CDLL(None)
     assert len(names) > 150 and len(set(names)) == len(names)
     assert [name for name in names if not hasattr(library, name)] == []
+
+
+BAD = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#define TRY(call) (errno = 0, results[n++] = (call) == -1 ? errno : 0)
+int
+main (void)
+{
+  int results[100] = { 0 }, n = 0, a[100];
+  #pragma omp target map(tofrom: results, n) map(alloc: a)
+  {
+    int pair[2];
+    char *page = mmap (NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap (page + 4096, 4096);
+    page[4095] = 'x';
+    a[0] = 1;
+    /* The last one goes on where nothing is.  */
+    void *bad[] = { NULL, (void *) 8, (void *) -4096L, page + 4096, page + 4095 };
+    socketpair (AF_UNIX, SOCK_DGRAM, 0, pair);
+    for (int i = 0; i < 5; i++)
+      {
+        TRY (readv (pair[0], bad[i], 1));
+        TRY (writev (pair[0], bad[i], 1));
+        TRY (ioctl (pair[0], FIONREAD, bad[i]));
+        TRY (access (bad[i], R_OK));
+        TRY (stat (bad[i], bad[i]));
+        TRY (open (bad[i], O_RDONLY));
+        TRY (sendmsg (pair[0], bad[i], 0));
+        TRY (recvmsg (pair[0], bad[i], MSG_DONTWAIT));
+        TRY (sendmmsg (pair[0], bad[i], 2, 0));
+        TRY (getsockname (pair[0], (void *) page, bad[i]));
+        TRY (write (pair[0], bad[i], 8));
+        TRY (poll (bad[i], 2, 0));
+        TRY (i == 0 ? 0 : nanosleep (bad[i], NULL));
+      }
+  }
+  for (int i = 0; i < n; i++)
+    printf ("%d%c", results[i], (i + 1) % 13 ? ' ' : '\\n');
+}
+"""
+
+
+def test_bad_pointers_are_the_kernels_to_refuse(tmp_path: Path) -> None:
+    """What only looks where a call's structures lead to does not end the region."""
+    (tmp_path / "a.c").write_text(BAD)
+    subprocess.run([BIN / "gompcc", "-w", "-O1", "-fopenmp", "a.c"], cwd=tmp_path, check=True)
+    plain = run(tmp_path / "plain")
+    assert plain[0] == 0 and plain[1].split().count(str(errno.EFAULT)) > 50, plain
+    assert run(tmp_path / "checked", "--check") == plain

@@ -10,6 +10,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -96,11 +97,42 @@ mic_next_call (void **kept, const char *name)
 void mic_kernel_uses (const void *, size_t, int, void *);
 void mic_kernel_reads_text (const char *);
 
+/* Whether SIZE bytes can be read; what has marks can, or is judged as it is read.  The kernel is asked by a call that
+   reads eight bytes, then finds that its first argument is wrong.  */
+static int
+mic_is_readable (const void *p, size_t size)
+{
+  uintptr_t at = (uintptr_t) p & ~7ull, end = (uintptr_t) p + size, before = errno;
+  int readable = at != 0 && end >= (uintptr_t) p;  /* of a null pointer it reads nothing */
+  for (; readable && at < end; at = (at & ~4095ull) + 4096)
+    if (!mic_may_be_marked (at - (uintptr_t) mic_marked_base, 8)
+        && syscall (SYS_rt_sigprocmask, ~0, (void *) at, NULL, (size_t) 8) != 0)
+      readable = errno != EFAULT;
+  errno = (int) before;
+  return readable;
+}
+
+/* The size of a string with its end; 0 if it is none that can be read: the kernel answers EFAULT.  */
+static size_t
+mic_text_size (const char *text)
+{
+  size_t size = 0, part;
+  while (mic_marks != NULL && mic_is_readable (text + size, 1))
+    {
+      part = 4096 - ((uintptr_t) text + size) % 4096;
+      const char *end = memchr (text + size, 0, part);
+      if (end != NULL)
+        return (size_t) (end - text) + 1;
+      size += part;
+    }
+  return 0;
+}
+
 /* The parts of a list, whose structures the kernel reads.  Their number is the program's: no list is longer.  */
 static void
 mic_kernel_uses_parts (const struct iovec *parts, size_t count, int writes, void *pc)
 {
-  if (mic_marks == NULL || parts == NULL || count > MIC_PARTS_MOST)
+  if (mic_marks == NULL || count > MIC_PARTS_MOST || !mic_is_readable (parts, count * sizeof *parts))
     return;
   for (size_t i = 0; i < count; i++)
     mic_kernel_uses (parts[i].iov_base, parts[i].iov_len, writes, pc);
@@ -111,7 +143,7 @@ mic_kernel_uses_parts (const struct iovec *parts, size_t count, int writes, void
 static void
 mic_kernel_counts (const void *p, const socklen_t *size, void *pc)
 {
-  if (mic_marks == NULL || p == NULL || size == NULL)
+  if (mic_marks == NULL || p == NULL || !mic_is_readable (size, sizeof *size))
     return;
   mic_kernel_uses (p, *size, 1, NULL);
   mic_kernel_uses (size, sizeof *size, 0, pc);
@@ -121,11 +153,13 @@ mic_kernel_counts (const void *p, const socklen_t *size, void *pc)
 static void
 mic_kernel_uses_messages (const char *at, size_t count, size_t stride, int writes, void *pc)
 {
-  if (mic_marks == NULL || at == NULL || count > MIC_PARTS_MOST)
+  if (mic_marks == NULL || count > MIC_PARTS_MOST)
     return;
   for (size_t i = 0; i < count; i++, at += stride)
     {
       const struct msghdr *message = (const struct msghdr *) at;
+      if (!mic_is_readable (at, stride ? stride : sizeof *message))
+        return;
       mic_kernel_uses (message->msg_name, message->msg_namelen, writes, pc);
       mic_kernel_uses (message->msg_control, message->msg_controllen, writes, pc);
       mic_kernel_uses_parts (message->msg_iov, message->msg_iovlen, writes, pc);

@@ -4,6 +4,7 @@
 
 cdef extern from "device_calls.h" nogil:
     unsigned open_for_kernel "mic_open_for_kernel"(const void *p, size_t size, bint writes, bint exact, uint64_t *where)
+    size_t text_size "mic_text_size"(const char *text)
 
 
 cdef public void kernel_uses "mic_kernel_uses"(const void *p, size_t size, bint writes, void *pc) noexcept nogil:
@@ -19,5 +20,5 @@ cdef public void kernel_uses "mic_kernel_uses"(const void *p, size_t size, bint 
 
 cdef public void kernel_reads_text "mic_kernel_reads_text"(const char *text) noexcept nogil:
     """The same of a string, whose bytes are judged as they are read here."""
-    if control != NULL and control.marked != 0 and text != NULL:
-        kernel_uses(text, strlen(text) + 1, True, NULL)
+    if control != NULL and control.marked != 0:
+        kernel_uses(text, text_size(text), True, NULL)
