@@ -63,6 +63,8 @@ int main (void)
     return 3;
   if (clock_getres (CLOCK_PROCESS_CPUTIME_ID, &t) || getrusage (RUSAGE_SELF, &used) || times (&times_used) < 0)
     return 4;
+  if (sbrk (1 << 20) == (void *) -1)
+    return 5;
   READ
 #pragma omp target exit data map(delete: a)
 }
