@@ -27,6 +27,18 @@ cdef extern from "core/check_log.h" nogil:
     bint gompy_is_own_code(uintptr_t pc)
 
 
+cdef const char *logged_what(const DeviceDescr *dev) noexcept nogil:
+    """What the device's lock is taken for, in the words of the source; NULL for a region of OpenMP's."""
+    cdef const Construct *construct = construct_now
+    if dev.what != NULL:
+        return dev.what
+    while construct != NULL:
+        if strcmp(construct.what, b"acc parallel") == 0:
+            return b"parallel"  # or kernels, or serial: the compiler does not say
+        construct = construct.outer
+    return NULL
+
+
 cdef inline void check_copy(DeviceDescr *dev, uintptr_t start, size_t size, uintptr_t address, bint to_device,
                             uint64_t before, bint same) noexcept nogil:
     """Log a copy of a mapped range, before one to the device and after one from it.
@@ -34,7 +46,7 @@ cdef inline void check_copy(DeviceDescr *dev, uintptr_t start, size_t size, uint
     before: what the host's hashed to; same: it had these contents.
     """
     if rare(gompy_checking):
-        gompy_log_copy(dev.number, dev.copying.kind, dev.what, dev.where, start, size, address,
+        gompy_log_copy(dev.number, dev.copying.kind, logged_what(dev), dev.where, start, size, address,
                        (COPY_LOGGED_TO_DEVICE if to_device else 0) | (COPY_LOGGED_SAME if same else 0), before)
 
 
@@ -42,7 +54,7 @@ cdef inline void check_entry(DeviceDescr *dev, int event, int kind, uintptr_t st
     """Log an entry of update or exit data, or (kind -1) a construct that fails."""
     if rare(gompy_checking):
         gompy_log_frame()
-        gompy_log(event, kind, dev.number, dev.what, dev.where, start, size, 0, 0, 0)
+        gompy_log(event, kind, dev.number, logged_what(dev), dev.where, start, size, 0, 0, 0)
 
 
 cdef extern from *:

@@ -16,7 +16,7 @@ cdef void check_block(DeviceDescr *dev, int kind, uintptr_t start, size_t size) 
     there = gompy_heap_short(start, size)
     before = gompy_heap_before(start) if size and not there else 0
     if there or before:
-        gompy_log(EVENT_BLOCK, kind, dev.number, dev.what, dev.where, start, size, before, there, 0)
+        gompy_log(EVENT_BLOCK, kind, dev.number, logged_what(dev), dev.where, start, size, before, there, 0)
 
 
 cdef void check_copied(DeviceDescr *dst_dev, const void *dst, DeviceDescr *src_dev, const void *src, size_t size,
@@ -66,7 +66,7 @@ cdef void check_maps(MapJob *job) noexcept nogil:
             flags |= ENTRY_UNMAPPED
         if is_attach_kind(kind):
             flags |= ENTRY_ATTACH
-        gompy_log(EVENT_ENTRY, kind, dev.number, dev.what, dev.where, start_at(&job.maps, i),
+        gompy_log(EVENT_ENTRY, kind, dev.number, logged_what(dev), dev.where, start_at(&job.maps, i),
                   end_at(&job.maps, i) - start_at(&job.maps, i), address, count, flags)
         if flags & ENTRY_NEW:
             check_block(dev, kind, start_at(&job.maps, i), end_at(&job.maps, i) - start_at(&job.maps, i))
@@ -84,7 +84,7 @@ cdef void check_remove(DeviceDescr *dev, SplayNode *key) noexcept nogil:
     if not gompy_checking:
         return
     gompy_log_frame()
-    gompy_log(EVENT_REMOVE, 0, dev.number, dev.what, dev.where, key.host_start, key.host_end - key.host_start,
+    gompy_log(EVENT_REMOVE, 0, dev.number, logged_what(dev), dev.where, key.host_start, key.host_end - key.host_start,
               device_address(key, key.host_start), 0, 0)
     gompy_stale_removed(dev.number, key.host_start, key.host_end - key.host_start)
 
