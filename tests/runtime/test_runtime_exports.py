@@ -39,10 +39,10 @@ LOOPS = "static dynamic guided nonmonotonic_dynamic nonmonotonic_guided"
 RUNTIME_LOOPS = "runtime nonmonotonic_runtime maybe_nonmonotonic_runtime"
 WAITS = " ".join(
     [
-        "GOMP_taskwait GOMP_taskwait_depend GOMP_taskyield GOMP_taskgroup_end GOMP_workshare_task_reduction_unregister",
-        "GOMP_barrier GOMP_barrier_cancel GOMP_loop_end GOMP_loop_end_cancel GOMP_sections_end",
-        "GOMP_sections_end_cancel GOMP_single_copy_start GOMP_single_copy_end GOMP_teams_reg GOMP_parallel",
-        "GOMP_parallel_reductions GOMP_parallel_sections",
+        "GOMP_taskwait GOMP_taskwait_depend GOMP_taskyield GOMP_taskgroup_start GOMP_taskgroup_end",
+        "GOMP_workshare_task_reduction_unregister GOMP_barrier GOMP_barrier_cancel GOMP_loop_end GOMP_loop_end_cancel",
+        "GOMP_sections_end GOMP_sections_end_cancel GOMP_single_copy_start GOMP_single_copy_end GOMP_teams_reg",
+        "GOMP_parallel GOMP_parallel_reductions GOMP_parallel_sections",
         *(f"GOMP_parallel_loop_{kind}" for kind in f"{LOOPS} {RUNTIME_LOOPS}".split()),
     ]
 )

@@ -1,10 +1,10 @@
 /* `gompy run --check`: what a task does beside a region with nowait that it has made, until it waits.
 
    When such a region runs is chance.  The task that has met its directive is not to write what the region copies, nor
-   to read what it copies back, before it has waited: taskwait, a barrier, the end of a taskgroup, or an undeferred
-   task with depend clauses.  So each is told, whether the region has begun by then, or is over.  Only copies that the
-   region itself makes count; which these are is known when it begins, and until then the task's first accesses are
-   kept.
+   to read what it copies back, before it has waited: taskwait, a barrier, the end of a taskgroup around it, or an
+   undeferred task with depend clauses.  So each is told, whether the region has begun by then, or is over.  Only copies
+   that the region itself makes count; which these are is known when it begins, and until then the task's first accesses
+   are kept.
 
    Tasks have numbers (doors/openmp/host_waits.h).  Where the order of tasks is not seen, as with detached ones, nothing
    is told.  One that has made a task which depends on others may hear from it that they are over.
@@ -19,6 +19,7 @@ struct gompy_deferred
   uintptr_t host, target;
   size_t size;
   uint64_t task;    /* which has met the directive */
+  unsigned group;   /* in so many taskgroups of its own */
   uint64_t number;  /* of the directive's encounter */
   int device, back, depend;
   int mapped;       /* the region has begun, and has mapped it itself */
@@ -44,10 +45,10 @@ gompy_deferred_drop (unsigned i)
 static void
 gompy_deferred_new (uint64_t number, int device, uintptr_t host, size_t size, int back, int depend)
 {
-  if (gompy_deferred_count < GOMPY_DEFERRED && size != 0)
+  if (gompy_deferred_count < GOMPY_DEFERRED && size != 0 && gompy_task_number () != GOMPY_TASK_UNKNOWN)
     gompy_deferreds[gompy_deferred_count++]
-      = (struct gompy_deferred){ .host = host, .size = size, .task = gompy_task_number (), .number = number,
-                                 .device = device, .back = back, .depend = depend };
+      = (struct gompy_deferred){ .host = host, .size = size, .task = gompy_task_number (), .group = gompy_task_group,
+                                 .number = number, .device = device, .back = back, .depend = depend };
 }
 
 static void
@@ -101,13 +102,13 @@ gompy_deferred_ends (uint64_t number, uintptr_t host)
     }
 }
 
-/* A task has waited for all that it has met.  */
+/* A task has waited for all that it has met, in a taskgroup since GROUP of them had begun.  */
 static int
-gompy_deferred_waited (uint64_t task)
+gompy_deferred_waited (uint64_t task, unsigned group)
 {
   unsigned before = gompy_deferred_count;
   for (unsigned i = gompy_deferred_count; i-- > 0;)
-    if (gompy_deferreds[i].task == task)
+    if (gompy_deferreds[i].task == task && gompy_deferreds[i].group >= group)
       gompy_deferred_drop (i);
   return gompy_deferred_count != before;
 }

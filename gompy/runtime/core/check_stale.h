@@ -552,10 +552,10 @@ gompy_stale_watch (void)
 
 /* The task that ran here has waited for the regions that it has met; they are not watched any longer.  */
 static void
-gompy_task_waited (uint64_t task)
+gompy_task_waited (uint64_t task, unsigned group)
 {
   pthread_mutex_lock (&gompy_stale_lock);
-  if (gompy_deferred_waited (task))
+  if (gompy_deferred_waited (task, group))
     {
       if (gompy_watch_on)
         {

@@ -5,6 +5,7 @@
 #define GOMPY_TASK_UNKNOWN UINT64_MAX
 
 static __thread uint64_t gompy_task;  /* 0: one that was there before this library has seen any */
+static __thread unsigned gompy_task_group;  /* how many taskgroups that task is in, of its own */
 static uint64_t gompy_tasks_numbered;
 static int gompy_tasks_unseen;  /* some are ordered by what is not seen */
 

@@ -27,13 +27,19 @@ gompy_wait_begins (void)
   return task;
 }
 
-/* WAITED: what the task has met is over, and not only by chance.  */
+/* WAITED: what the task has met is over, and not only by chance; in a taskgroup, since GROUP of them had begun.  */
 static void
-gompy_wait_ends (uint64_t task, int waited)
+gompy_wait_ends_in (uint64_t task, int waited, unsigned group)
 {
   gompy_task = task;
   if (waited && gompy_deferred_now == 0)
-    gompy_task_waited (task);
+    gompy_task_waited (task, group);
+}
+
+static void
+gompy_wait_ends (uint64_t task, int waited)
+{
+  gompy_wait_ends_in (task, waited, 0);
 }
 
 /* BEFORE: what a call of libgomp's function needs, where the run is checked; KEEP and GIVE: its result.  */
@@ -58,7 +64,6 @@ void GOMP_taskyield (void);
 void GOMP_taskwait_depend (void **);
 GOMPY_WAIT_PLAINLY (GOMP_taskwait, 1)
 GOMPY_WAIT_PLAINLY (GOMP_taskyield, 0)
-GOMPY_WAIT_PLAINLY (GOMP_taskgroup_end, 1)
 GOMPY_WAIT_PLAINLY (GOMP_barrier, 1)
 GOMPY_WAIT_PLAINLY (GOMP_loop_end, 1)
 GOMPY_WAIT_PLAINLY (GOMP_sections_end, 1)
@@ -69,6 +74,36 @@ GOMPY_WAIT_TELLS (bool, GOMP_barrier_cancel)
 GOMPY_WAIT_TELLS (bool, GOMP_loop_end_cancel)
 GOMPY_WAIT_TELLS (bool, GOMP_sections_end_cancel)
 GOMPY_WAIT_TELLS (void *, GOMP_single_copy_start)
+
+/* --- taskgroup -------------------------------------------------------------------------------------------------- */
+
+void GOMP_taskgroup_start (void);
+void GOMP_taskgroup_end (void);
+
+__attribute__ ((visibility ("default"))) void
+GOMP_taskgroup_start (void)
+{
+  GOMPY_STOCK (GOMP_taskgroup_start);
+  gompy_task_group++;
+  stock ();
+}
+
+/* It waits for what has been met within it alone.  */
+__attribute__ ((visibility ("default"))) void
+GOMP_taskgroup_end (void)
+{
+  GOMPY_STOCK (GOMP_taskgroup_end);
+  unsigned group = gompy_task_group;
+  gompy_task_group -= group != 0;
+  if (!gompy_checking)
+    {
+      stock ();
+      return;
+    }
+  uint64_t task = gompy_wait_begins ();
+  stock ();
+  gompy_wait_ends_in (task, 1, group);
+}
 
 /* --- the tasks of a team's threads ------------------------------------------------------------------------------ */
 
@@ -83,9 +118,12 @@ gompy_implicit_task (void *p)
 {
   const struct gompy_implicit *s = p;
   uint64_t task = gompy_task = gompy_task_new ();
+  unsigned group = gompy_task_group;
+  gompy_task_group = 0;
   s->function (s->data);
   gompy_task = GOMPY_TASK_UNKNOWN;  /* the barrier behind it; GOMPY_TEAM of the first thread knows its own again */
-  gompy_task_waited (task);
+  gompy_task_group = group;
+  gompy_task_waited (task, 0);
 }
 
 #define GOMPY_AS_TASKS                                                                                                 \
@@ -129,64 +167,75 @@ GOMPY_RUNTIME_LOOP (maybe_nonmonotonic_runtime)
 typedef void (*gompy_task_fn) (void (*) (void *), void *, void (*) (void *, void *), long, long, _Bool, unsigned,
                                void **, int, void *);
 
+/* What a task is given instead of its data: this, and the data behind it, where libgomp puts both.  So nothing is to be
+   freed where libgomp drops the task, as a cancelled one, and nothing has been copied where it never makes it.  */
 struct gompy_explicit
 {
   void (*function) (void *);
-  void *data;
+  const void *data;  /* where that is for now */
+  void (*copy) (void *, void *);
+  size_t room;       /* from this to the data */
 };
 
 static void
 gompy_explicit_task (void *p)
 {
-  struct gompy_explicit *s = *(struct gompy_explicit **) p;
+  struct gompy_explicit *s = p;
   uint64_t outer = gompy_task, now = gompy_deferred_now, task = gompy_task = gompy_task_new ();
+  unsigned group = gompy_task_group;
   gompy_deferred_now = 0;
-  s->function (s->data);
+  gompy_task_group = 0;
+  s->function ((char *) p + s->room);
   gompy_task = outer;
+  gompy_task_group = group;
   gompy_deferred_now = now;
-  gompy_task_waited (task);
-  free (s);
+  gompy_task_waited (task, 0);
 }
 
+/* The compiler's function copies objects of C++.  */
 static void
-gompy_copy_pointer (void *to, void *from)
+gompy_copy_task (void *to, void *from)
 {
-  memcpy (to, from, sizeof (void *));
+  struct gompy_explicit *s = from;
+  memcpy (to, s, sizeof *s);
+  s->copy ((char *) to + s->room, (void *) s->data);
 }
 
-/* GOMP_task where the run is checked.  The task's data is copied as libgomp would; what has no copy function may be
-   dropped by libgomp, and is lost then.  */
+/* GOMP_task where the run is checked.  */
 static void
 gompy_checked_task (gompy_task_fn stock, void (*function) (void *), void *data, void (*copy) (void *, void *),
                     long size, long align, _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
+  const size_t least = __alignof__ (struct gompy_explicit), by = (size_t) align > least ? (size_t) align : least;
+  const size_t room = (sizeof (struct gompy_explicit) + by - 1) & -by;
+  struct gompy_explicit head = { function, data, copy, room }, *s = NULL;
+  void *block = NULL;
   uint64_t task;
-  struct gompy_explicit *s;
-  size_t room = sizeof *s + (size_t) size + (size_t) align;
   if (flags & GOMPY_TASK_DETACH)
     gompy_tasks_unseen = 1;
   if (flags & GOMPY_TASK_DEPEND && gompy_deferred_now == 0)
     gompy_task_hears (gompy_task_number ());
-  s = flags & GOMPY_TASK_DETACH ? NULL : malloc (room);
+  if (copy == NULL && !deferred)
+    head.room = (size_t) ((char *) data - (char *) &head);  /* it runs at once, and has the data where that is */
+  if (!(flags & GOMPY_TASK_DETACH))
+    s = copy != NULL || !deferred ? &head : (block = malloc (room + (size_t) size + by));
   task = gompy_wait_begins ();
   if (s == NULL)
     stock (function, data, copy, size, align, deferred, flags, depend, priority, detach);
   else
     {
-      s->function = function;
-      s->data = data;
-      if (deferred || copy != NULL)
+      if (block != NULL)
         {
-          s->data = (void *) (((uintptr_t) (s + 1) + (uintptr_t) align - 1) & -(uintptr_t) align);
-          if (copy != NULL)
-            copy (s->data, data);
-          else
-            memcpy (s->data, data, (size_t) size);
+          s = (struct gompy_explicit *) (((uintptr_t) block + by - 1) & -by);
+          *s = head;
+          if (size != 0)
+            memcpy ((char *) s + room, data, (size_t) size);
         }
-      stock (gompy_explicit_task, &s, copy != NULL ? gompy_copy_pointer : NULL, sizeof s, sizeof s, deferred, flags,
-             depend, priority, detach);
+      stock (gompy_explicit_task, s, copy != NULL ? gompy_copy_task : NULL, (long) (room + (size_t) size), (long) by,
+             deferred, flags, depend, priority, detach);
     }
   gompy_wait_ends (task, flags & GOMPY_TASK_DEPEND && (!deferred || omp_in_final ()));
+  free (block);
 }
 
 #endif
