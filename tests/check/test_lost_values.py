@@ -307,7 +307,101 @@ end program
 """
 
 
-@pytest.mark.parametrize(("name", "text"), [("wrong.c", WRONG), ("right.c", RIGHT), ("both.cc", TEMPLATE)])
+ROUNDS = """\
+int
+sure (int *a)
+{
+  int t, i, n;
+  #pragma omp target map(a[:8])
+  for (i = 0; i < 8; i++)
+    {
+      t = a[i];
+      a[i] = t + 1;
+    }
+  n = 4;
+  for (i = 0; i < n; i++)
+    t = a[i];
+  return t + i;
+}
+
+int
+backward (int *a)
+{
+  int t = 0, i;
+  #pragma omp target map(a[:8])
+  a[0] = t = a[1];
+  for (i = 7; i >= 0; i--)
+    for (int k = 0; k < 2; k++)
+      t = a[i] + k;
+  return t;
+}
+
+int
+open_end (int *a, int n)
+{
+  int t = 0;
+  #pragma omp target map(a[:8])
+  a[0] = t = a[1];             /* WRONG */
+  for (int i = 0; i < n; i++)
+    t = a[i];
+  return t;
+}
+
+int
+never (int *a)
+{
+  int t = 0, n = 0;
+  #pragma omp target map(a[:8])
+  a[0] = t = a[1];             /* WRONG */
+  for (int i = 0; i < n; i++)
+    t = a[i];
+  return t;
+}
+
+int
+left (int *a)
+{
+  int t = 0;
+  #pragma omp target map(a[:8])
+  a[0] = t = a[1];             /* WRONG */
+  for (int i = 0; i < 8; i++)
+    {
+      if (a[i])
+        break;
+      t = a[i];
+    }
+  return t;
+}
+
+int
+changed (int *a, void (*get) (int *))
+{
+  int t = 0, n = 4;
+  get (&n);
+  #pragma omp target map(a[:8])
+  a[0] = t = a[1];             /* WRONG */
+  for (int i = 0; i < n; i++)
+    t = a[i];
+  return t;
+}
+
+int
+within (int *a)
+{
+  int t = 0;
+  #pragma omp target map(a[:8])
+  a[0] = t = a[1];             /* WRONG */
+  for (int i = 0; i < 8; i++)
+    a[i] += t;
+  return a[0];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("wrong.c", WRONG), ("rounds.c", ROUNDS), ("rounds.cc", ROUNDS), ("right.c", RIGHT), ("both.cc", TEMPLATE)],
+)
 def test_what_is_lost(tmp_path: Path, name: str, text: str) -> None:
     done = compiled(tmp_path, name, text)
     assert done.returncode == 0

@@ -246,32 +246,107 @@ use_in (gimple_stmt_iterator gsi, tree var)
   return NOTHING;
 }
 
-/* The first statement on a way from a region's end that reads the variable, or NULL.  */
+/* The last assignment in a block to a variable, or NULL; *OTHERWISE: something else may have assigned it since.  */
+gimple *
+last_assignment (basic_block block, tree var, bool *otherwise)
+{
+  for (gimple_stmt_iterator gsi = gsi_last_bb (block); !gsi_end_p (gsi) && !*otherwise; gsi_prev (&gsi))
+    {
+      gimple *stmt = gsi_stmt (gsi);
+      if ((is_gimple_assign (stmt) || is_gimple_call (stmt)) && gimple_get_lhs (stmt) == var)
+	return stmt;
+      *otherwise = assigns_otherwise (stmt, var);
+    }
+  return NULL;
+}
+
+/* The constant that a value of the host's is at the end of BLOCK, where one way alone leads there; or NULL.  */
+tree
+constant_after (basic_block block, tree value)
+{
+  bool otherwise = false;
+  if (CONSTANT_CLASS_P (value))
+    return value;
+  if (!DECL_P (value) || is_global_var (value) || TREE_ADDRESSABLE (value))
+    return NULL_TREE;
+  for (unsigned i = 0; i < 64 && !otherwise; i++, block = single_pred (block))
+    {
+      gimple *stmt = last_assignment (block, value, &otherwise);
+      if (stmt)
+	return gimple_assign_single_p (stmt) && CONSTANT_CLASS_P (gimple_assign_rhs1 (stmt)) ? gimple_assign_rhs1 (stmt)
+											      : NULL_TREE;
+      if (!single_pred_p (block))
+	break;
+    }
+  return NULL_TREE;
+}
+
+/* The only edge on which a block that is entered by another can be left, as a loop's condition when it begins; NULL: not
+   one is known.  */
+edge
+only_way (edge entered)
+{
+  basic_block block = entered->dest;
+  gimple *last = gsi_stmt (gsi_last_nondebug_bb (block));
+  tree sides[2], holds;
+  if (!last || gimple_code (last) != GIMPLE_COND)
+    return NULL;
+  gcond *cond = as_a<gcond *> (last);
+  for (int i = 0; i < 2; i++)
+    {
+      bool otherwise = false;
+      tree value = i ? gimple_cond_rhs (cond) : gimple_cond_lhs (cond);
+      if (last_assignment (block, value, &otherwise) || otherwise)
+	return NULL;
+      sides[i] = constant_after (entered->src, value);
+      if (!sides[i])
+	return NULL;
+    }
+  holds = fold_binary (gimple_cond_code (cond), boolean_type_node, sides[0], sides[1]);
+  if (!holds || TREE_CODE (holds) != INTEGER_CST)
+    return NULL;
+  edge e;
+  edge_iterator next;
+  FOR_EACH_EDGE (e, next, block->succs)
+    if (e->flags & (integer_zerop (holds) ? EDGE_FALSE_VALUE : EDGE_TRUE_VALUE))
+      return e;
+  return NULL;
+}
+
+/* The first statement on a way from a region's end that reads the variable, or NULL.  A block that can be left on one
+   edge alone as it is entered is come to again by others.  */
 gimple *
 first_read (basic_block region, tree var)
 {
-  auto_vec<basic_block> left;
-  auto_sbitmap seen (last_basic_block_for_fn (cfun));
+  auto_vec<edge> left;
+  auto_sbitmap seen (last_basic_block_for_fn (cfun)), led (last_basic_block_for_fn (cfun));
+  edge e;
+  edge_iterator next;
   bitmap_clear (seen);
-  left.safe_push (region);
-  for (bool first = true; !left.is_empty (); first = false)
+  bitmap_clear (led);
+  FOR_EACH_EDGE (e, next, region->succs)
+    left.safe_push (e);
+  while (!left.is_empty ())
     {
-      basic_block block = left.pop ();
+      edge entered = left.pop ();
+      basic_block block = entered->dest;
       use found = NOTHING;
-      if (!first)
-	for (gimple_stmt_iterator gsi = gsi_start_bb (block); !gsi_end_p (gsi) && found == NOTHING; gsi_next (&gsi))
-	  {
-	    found = use_in (gsi, var);
-	    if (found == READ)
-	      return gsi_stmt (gsi);
-	  }
-      edge e;
-      edge_iterator next;
-      if (found == NOTHING)
+      if ((entered->flags & EDGE_EH) || block == EXIT_BLOCK_PTR_FOR_FN (cfun))
+	continue;
+      edge way = bitmap_bit_p (led, entered->src->index) ? NULL : only_way (entered);
+      if (!bitmap_set_bit (way ? led : seen, way ? entered->src->index : block->index))
+	continue;
+      for (gimple_stmt_iterator gsi = gsi_start_bb (block); !gsi_end_p (gsi) && found == NOTHING; gsi_next (&gsi))
+	{
+	  found = use_in (gsi, var);
+	  if (found == READ)
+	    return gsi_stmt (gsi);
+	}
+      if (found == NOTHING && way)
+	left.safe_push (way);
+      else if (found == NOTHING)
 	FOR_EACH_EDGE (e, next, block->succs)
-	  if (!(e->flags & EDGE_EH) && e->dest != EXIT_BLOCK_PTR_FOR_FN (cfun)
-	      && bitmap_set_bit (seen, e->dest->index))
-	    left.safe_push (e->dest);
+	  left.safe_push (e);
     }
   return NULL;
 }
