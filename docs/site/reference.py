@@ -30,7 +30,13 @@ PARTS = {
         "gompy.replay.bisecting",
         "gompy.replay.moving",
     ),
-    "What a check finds": ("gompy.check.log", "gompy.check.analysis", "gompy.check.situation", "gompy.check.findings", "gompy.check.report"),
+    "What a check finds": (
+        "gompy.check.log",
+        "gompy.check.analysis",
+        "gompy.check.situation",
+        "gompy.check.findings",
+        "gompy.check.report",
+    ),
     "CUDA C++": ("gompy.cudart.compile", "gompy.cudart.options"),
     "Regions as JSON, notebook": ("gompy.regions.extract", "gompy.notebook.magic"),
 }

@@ -65,9 +65,21 @@ def sees_system_calls() -> bool:
     return ctypes.CDLL(None).prctl(59, 0, 0, 0, 0) == 0
 
 
+WATCHED = (
+    "stale-host",
+    "unset-host",
+    "race-acc-",
+    "race-depend",
+    "race-taskgroup",
+    "check_acc_half",
+    "check_acc_stale",
+)
+"""Programs whose fault is an access of the host's, or some of them."""
+
+
 @pytest.mark.parametrize("name", sorted(expected()))
 def test_the_report_of_a_wrong_program(tmp_path: Path, name: str) -> None:
-    watched = name.startswith(("stale-host", "unset-host", "race-acc-", "race-depend")) and not name.endswith("exact")
+    watched = name.startswith(WATCHED) and not name.endswith("exact")
     if watched and not sees_system_calls():
         pytest.skip("the kernel does not tell a process of its system calls")
     done = checked(tmp_path, name)
@@ -88,7 +100,12 @@ def test_the_report_of_a_wrong_program(tmp_path: Path, name: str) -> None:
             "stale-host-threads-right.c exact",
         ),
         *("race-teams-right.c exact", "race-stencil-right.c exact", "race-host-right.c exact"),
-        *("race-depend-right.c", "race-depend-right.c exact", "race-depend-read-right.c exact"),
+        *(
+            "race-taskgroup-right.c",
+            "race-depend-right.c",
+            "race-depend-right.c exact",
+            "race-depend-read-right.c exact",
+        ),
         *("right-depend-enter.c exact", "right-depend-flag.c exact", "check_depend_detach.c exact"),
         *("right-depend-nested.c", "right-depend-nested.c exact", "right-nowait.c exact"),
         *("race-acc-host-right.c", "race-acc-update-right.c", "past-block-right.c", "past-block-acc-right.c"),

@@ -43,6 +43,12 @@ def test_each_text_of_the_runtime_has_words() -> None:
             "a",
             ("target is to translate a pointer to a, which is not mapped to device 1", "map a before"),
         ),
+        (
+            "Pointer target of array section wasn't mapped",
+            "",
+            "a",
+            ("target is to attach a pointer to a, which is not mapped to device 1", "map a before"),
+        ),
     ],
 )
 def test_pointers(text: str, what: str, name: str, words: tuple[str, str]) -> None:
