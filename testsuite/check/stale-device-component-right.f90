@@ -14,7 +14,7 @@ program main
   !$omp target data map(to: p) map(tofrom: total)
   p%x(10:20) = 7
   !$omp target update to(p)
-  !$omp target
+  !$omp target map(tofrom: total)
   do i = 1, 300
     total = total + p%x(i)
   end do
