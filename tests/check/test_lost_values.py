@@ -386,6 +386,26 @@ changed (int *a, void (*get) (int *))
 }
 
 int
+stored (int *a)
+{
+  int t = 0, *p = a;
+  #pragma omp target map(from: t)
+  t = 1;
+  #pragma omp target map(a[:8])
+  {
+    #pragma omp parallel for
+    for (int i = 0; i < 8; i++)
+      if (p[i])
+        #pragma omp critical
+        p[i]--;
+    a[7] = 1;
+    t = a[1];                  /* WRONG */
+    a[6] = 2;
+  }
+  return t;
+}
+
+int
 within (int *a)
 {
   int t = 0;

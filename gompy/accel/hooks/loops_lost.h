@@ -313,8 +313,35 @@ only_way (edge entered)
   return NULL;
 }
 
-/* The first statement on a way from a region's end that reads the variable, or NULL.  A block that can be left on one
-   edge alone as it is entered is come to again by others.  */
+/* How many constructs are left to end behind a block, of the region and those in it; 0: the region is over.  */
+int
+depth_behind (basic_block block, int depth)
+{
+  gimple *last = gsi_stmt (gsi_last_nondebug_bb (block));
+  if (!depth || !last || !is_gimple_omp (last))
+    return depth;
+  switch (gimple_code (last))
+    {
+    case GIMPLE_OMP_RETURN:
+    case GIMPLE_OMP_ATOMIC_STORE:
+      return depth - 1;
+    case GIMPLE_OMP_CONTINUE:
+    case GIMPLE_OMP_SECTIONS_SWITCH:
+      return depth;
+    case GIMPLE_OMP_ORDERED: /* with depend or doacross it stands alone */
+      for (tree c = gimple_omp_ordered_clauses (as_a<gomp_ordered *> (last)); c; c = OMP_CLAUSE_CHAIN (c))
+	if (OMP_CLAUSE_CODE (c) != OMP_CLAUSE_THREADS && OMP_CLAUSE_CODE (c) != OMP_CLAUSE_SIMD)
+	  return depth;
+      return depth + 1;
+    case GIMPLE_OMP_TASK:
+      return depth + !gimple_omp_task_taskwait_p (last);
+    default:
+      return depth + 1;
+    }
+}
+
+/* The first statement on a way from a region's end that reads the variable, or NULL.  What the region does itself is not
+   looked at.  A block that can be left on one edge alone as it is entered is come to again by others.  */
 gimple *
 first_read (basic_block region, tree var)
 {
@@ -322,6 +349,9 @@ first_read (basic_block region, tree var)
   auto_sbitmap seen (last_basic_block_for_fn (cfun)), led (last_basic_block_for_fn (cfun));
   edge e;
   edge_iterator next;
+  auto_vec<int> depths;
+  depths.safe_grow_cleared (last_basic_block_for_fn (cfun));
+  depths[region->index] = 1;
   bitmap_clear (seen);
   bitmap_clear (led);
   FOR_EACH_EDGE (e, next, region->succs)
@@ -334,9 +364,12 @@ first_read (basic_block region, tree var)
       if ((entered->flags & EDGE_EH) || block == EXIT_BLOCK_PTR_FOR_FN (cfun))
 	continue;
       edge way = bitmap_bit_p (led, entered->src->index) ? NULL : only_way (entered);
+      int depth = entered->src == region ? 1 : depth_behind (entered->src, depths[entered->src->index]);
       if (!bitmap_set_bit (way ? led : seen, way ? entered->src->index : block->index))
 	continue;
-      for (gimple_stmt_iterator gsi = gsi_start_bb (block); !gsi_end_p (gsi) && found == NOTHING; gsi_next (&gsi))
+      depths[block->index] = depth;
+      for (gimple_stmt_iterator gsi = gsi_start_bb (block); !depth && !gsi_end_p (gsi) && found == NOTHING;
+	   gsi_next (&gsi))
 	{
 	  found = use_in (gsi, var);
 	  if (found == READ)
