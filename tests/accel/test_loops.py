@@ -732,6 +732,14 @@ def test_loops_have_no_calls_but_before(tmp_path: Path, plugin: None) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
+def test_functions_have_no_calls_at_their_begin_and_end(tmp_path: Path, plugin: None, level: str) -> None:
+    """That at the end has no argument, and GCC's declaration of it has one."""
+    entries = {"__tsan_func_entry", "__tsan_func_exit"}
+    assert not entries & set(calls(tmp_path, environment(True), level=level))
+    assert entries <= set(calls(tmp_path, environment(False), level=level))
+
+
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", FIELDS)
 def test_what_a_region_was_given_stays_the_same_in_a_loop(tmp_path: Path, plugin: None, name: str, level: str) -> None:
     """Each use of a variable reads it anew without optimization, under a condition, and behind a call."""

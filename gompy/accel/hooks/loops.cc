@@ -575,6 +575,16 @@ loop_of_accesses::version ()
 #include "loops_fields.h"
 #include "loops_lost.h"
 
+/* Whether STMT is a call at the begin or end of a function.  That at the end has no argument, and its declaration one:
+   only the declaration says which function it is.  */
+bool
+is_entry (gimple *stmt)
+{
+  tree callee = is_gimple_call (stmt) ? gimple_call_fndecl (stmt) : NULL_TREE;
+  return callee
+	 && (fndecl_built_in_p (callee, BUILT_IN_TSAN_FUNC_ENTRY) || fndecl_built_in_p (callee, BUILT_IN_TSAN_FUNC_EXIT));
+}
+
 /* Remove the calls of -fsanitize=thread that have to do with calls of functions.  */
 void
 remove_entries ()
@@ -583,8 +593,7 @@ remove_entries ()
   basic_block block;
   FOR_EACH_BB_FN (block, cfun)
     for (gimple_stmt_iterator gsi = gsi_start_bb (block); !gsi_end_p (gsi); gsi_next (&gsi))
-      if (gimple_call_builtin_p (gsi_stmt (gsi), BUILT_IN_TSAN_FUNC_ENTRY)
-	  || gimple_call_builtin_p (gsi_stmt (gsi), BUILT_IN_TSAN_FUNC_EXIT))
+      if (is_entry (gsi_stmt (gsi)))
 	calls.safe_push (as_a<gcall *> (gsi_stmt (gsi)));
   for (gcall *call : calls)
     remove_call (call);
