@@ -204,6 +204,46 @@ gompy_access_apart (void *p, long step, void *q, long other, unsigned long n, in
   return low >= last + (unsigned) size || first >= high + (unsigned) size;
 }
 
+/* --- nests of loops (loops_rows.h) --------------------------------------------------------------------------------- */
+
+#define ASCENDS(name, type)                                                                                            \
+  static __attribute__ ((optimize ("O3"))) int                                                                         \
+  name (const type *x, unsigned long n)                                                                                \
+  {                                                                                                                    \
+    for (unsigned long i = 0, end; i < n; i = end)                                                                     \
+      {                                                                                                                \
+        type less = 0;                                                                                                 \
+        end = n - i < AT_ONCE ? n : i + AT_ONCE;                                                                       \
+        for (unsigned long k = i; k < end; k++)                                                                        \
+          less |= x[k + 1] < x[k];                                                                                     \
+        if (less)                                                                                                      \
+          return 0;                                                                                                    \
+      }                                                                                                                \
+    return x[0] >= 0;                                                                                                  \
+  }
+#define AT_ONCE 4096ul
+ASCENDS (ints_ascend, int32_t)
+ASCENDS (longs_ascend, int64_t)
+
+/* Whether N + 1 numbers at FIRST, of 4 or 8 bytes, do not decrease, and none of them is negative.  They were asked
+   about: the loop reads all of them.  */
+int
+gompy_access_rows (const void *first, unsigned long n, int bytes, int ok)
+{
+  if (!ok || n == 0)
+    return ok;
+  return bytes == 4 ? ints_ascend (first, n) : longs_ascend (first, n);
+}
+
+/* The number AT of these.  */
+unsigned long
+gompy_access_bound (const void *first, unsigned long at, unsigned long n, int bytes, int ok)
+{
+  if (!ok || n == 0)
+    return 0;
+  return bytes == 4 ? (unsigned long) ((const int32_t *) first)[at] : (unsigned long) ((const int64_t *) first)[at];
+}
+
 /* --- atomic operations -------------------------------------------------------------------------------------------- */
 
 /* Orders from __ATOMIC_RELEASE on are those by which others may come to know of what was done before.  By what it reads

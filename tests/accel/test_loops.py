@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from column_races import COLUMN_RACES, COLUMNS_APART, COLUMNS_IN_TURN
+from row_loops import ROWS_RIGHT, ROWS_WRONG
 
 from gompy.abi.gcc import SUPPORTED
 from gompy.accel import host, loops, packages
@@ -306,9 +307,10 @@ RIGHT = {
       printf ("%d\\n", p[4711]);""",
     "columns-in-turn": COLUMNS_IN_TURN,
     **COLUMNS_APART,
-}
-WRONG = {
-    "in-a-row-unset": """
+} | ROWS_RIGHT
+WRONG = (
+    {
+        "in-a-row-unset": """
       int *q = malloc (n * sizeof *q), sum = 0;
       #pragma omp target map(alloc: q[:n]) map(tofrom: sum)
       {
@@ -317,7 +319,7 @@ WRONG = {
         sum += q[2] + q[3];
       }
       printf ("%d\\n", sum);""",
-    "in-a-row-past": """
+        "in-a-row-past": """
       struct four *p = calloc (n, sizeof *p);
       #pragma omp target map(tofrom: p[:n - 1])
       {
@@ -326,7 +328,7 @@ WRONG = {
         p[n - 1].b = 3;
       }
       printf ("%d\\n", p[n - 1].b);""",
-    "in-a-row-race": """
+        "in-a-row-race": """
       struct four *p = calloc (n, sizeof *p);
       #pragma omp target map(tofrom: p[:n])
       #pragma omp parallel num_threads(2)
@@ -338,14 +340,14 @@ WRONG = {
         p[t].c = 1;
       }
       printf ("%d\\n", p[1].b);""",
-    "walks-race": """
+        "walks-race": """
       int *p = calloc (n, sizeof *p);
       #pragma omp target teams num_teams(2) map(tofrom: p[:n])
       #pragma omp distribute
       for (int b = 0; b < 2; b++)
         for (int i = 2400 * b; i < 2400 * b + 2500; i++) put (p + i, i);
       printf ("%d\\n", p[7]);""",
-    "walks-race-across-kilobytes": """
+        "walks-race-across-kilobytes": """
       struct two *p = calloc (n, sizeof *p);
       long *q = calloc (n + 1, sizeof *q);
       #pragma omp target teams num_teams(2) map(tofrom: q[:n + 1], p[:n])
@@ -353,7 +355,7 @@ WRONG = {
       for (int b = 0; b < 2; b++)
         for (int i = 2400 * b; i < 2400 * b + 2401; i++) put_two (p + i, (struct two) { i, q[i] });
       printf ("%ld\\n", p[7].b);""",
-    "walks-race-of-a-reader": """
+        "walks-race-of-a-reader": """
       int *p = calloc (n, sizeof *p), sum = 0;
       #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum)
       #pragma omp distribute
@@ -361,7 +363,7 @@ WRONG = {
         for (int i = 0; i < 300; i++)
           if (b) put (p + 299 + i, i); else sum += get (p + i);
       printf ("%d\\n", p[7]);""",
-    "walks-race-that-a-release-does-not-order": """
+        "walks-race-that-a-release-does-not-order": """
       int *p = calloc (n, sizeof *p), ready = 0, seen, begun = 0, sum = 0;
       #pragma omp target map(tofrom: p[:n], sum) map(to: ready, begun)
       #pragma omp parallel num_threads(2) private(seen)
@@ -390,7 +392,7 @@ WRONG = {
           ready = 1;
         }
       printf ("%d\\n", p[150]);""",
-    "walks-race-with-an-atomic": """
+        "walks-race-with-an-atomic": """
       int *p = calloc (n, sizeof *p);
       #pragma omp target map(tofrom: p[:n])
       #pragma omp parallel num_threads(2)
@@ -407,43 +409,43 @@ WRONG = {
               }
         }
       printf ("%d\\n", p[7]);""",
-    "walks-unset": """
+        "walks-unset": """
       int *q = malloc (n * sizeof *q), sum = 0;
       #pragma omp target map(alloc: q[:n]) map(tofrom: sum)
       { for (int i = 0; i < n; i++) if (i != 2500) put (q + i, i);
         for (int i = 0; i < n; i++)
           sum += get (q + i); }
       printf ("%d\\n", sum);""",
-    "unset": """
+        "unset": """
       int *p = malloc (n * sizeof *p), sum = 0;
       #pragma omp target map(alloc: p[:n]) map(tofrom: sum)
       { for (int i = 0; i < n - 1; i++) p[i] = i;
         for (int i = 0; i < n; i++)
           sum += p[i]; }
       printf ("%d\\n", sum);""",
-    "unset-next": """
+        "unset-next": """
       int *p = malloc (n * sizeof *p);
       #pragma omp target map(alloc: p[:n])
       { for (int i = 0; i < n - 1; i++)
           p[i] = p[i + 1]; }""",
-    "past": """
+        "past": """
       char *p = calloc (n, 1);
       #pragma omp target map(tofrom: p[:n - 3])
       for (int i = 0; i < n - 2; i++)
         p[i] = i;""",
-    "race": """
+        "race": """
       int *p = calloc (n + 1, sizeof *p);
       #pragma omp target teams num_teams(2) map(tofrom: p[:n])
       for (int i = 0; i < n; i++)
         p[i] = i;""",
-    "race-edge": """
+        "race-edge": """
       double *p = calloc (n + 1, sizeof *p);
       #pragma omp target map(tofrom: p[:n + 1])
       #pragma omp parallel num_threads(2)
       #pragma omp for schedule(static)
       for (int i = 0; i < n; i++)
         p[i] = p[i + 1];""",
-    "stale-host": """
+        "stale-host": """
       int *p = calloc (n, sizeof *p), sum = 0;
       #pragma omp target enter data map(to: p[:n])
       #pragma omp target
@@ -451,7 +453,7 @@ WRONG = {
       for (int i = 0; i < n; i++)
         sum += p[i];
       printf ("%d\\n", sum);""",
-    "gather-unset": """
+        "gather-unset": """
       int *in = malloc (n * sizeof *in), at[100], sum = 0;
       for (int i = 0; i < 100; i++) at[i] = 50 * i;
       #pragma omp target map(alloc: in[:n]) map(to: at) map(tofrom: sum)
@@ -459,14 +461,14 @@ WRONG = {
         for (int i = 0; i < 100; i++)
           sum += in[at[i]]; }
       printf ("%d\\n", sum);""",
-    "gather-past": """
+        "gather-past": """
       int *in = calloc (n, sizeof *in), at[100], sum = 0;
       for (int i = 0; i < 100; i++) at[i] = 40 * i;
       #pragma omp target map(to: in[:40 * 99]) map(to: at) map(tofrom: sum)
       for (int i = 0; i < 100; i++)
         sum += in[at[i]];
       printf ("%d\\n", sum);""",
-    "gather-race": """
+        "gather-race": """
       int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), *at = calloc (n, sizeof *at);
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target map(tofrom: p[:n]) map(to: at[:n]) map(from: q[:n])
@@ -482,7 +484,7 @@ WRONG = {
             p[i] = 1;
       }
       printf ("%d\\n", q[7]);""",
-    "gather-race-teams": """
+        "gather-race-teams": """
       int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum) map(to: at[:n])
@@ -494,7 +496,7 @@ WRONG = {
         else
           p[4711] = 1;
       printf ("%d\\n", sum);""",
-    "rows-race": """
+        "rows-race": """
       int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum) map(to: at[:n])
@@ -507,7 +509,7 @@ WRONG = {
         else
           p[at[n / 2]] = 1;
       printf ("%d\\n", sum);""",
-    "gather-race-written-first": """
+        "gather-race-written-first": """
       int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum) map(to: at[:n])
@@ -519,14 +521,14 @@ WRONG = {
           for (int i = 0; i < n; i++)
             sum += p[at[i]];
       printf ("%d\\n", sum);""",
-    "scatter-race": """
+        "scatter-race": """
       int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at);
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target teams num_teams(2) map(tofrom: p[:n]) map(to: at[:n])
       for (int i = 0; i < n; i++)
         p[at[i]] = 1;
       printf ("%d\\n", p[7]);""",
-    "scatter-race-of-eight-threads": """
+        "scatter-race-of-eight-threads": """
       enum { each = 2048, m = 8 * each };
       long *p = calloc (m, sizeof *p), *at = calloc (m, sizeof *at);
       for (int i = 0; i < m; i++) at[i] = (i * 7919L) % m;
@@ -536,7 +538,7 @@ WRONG = {
       for (int i = 0, first = each * omp_get_thread_num (); i < each; i++)
         p[at[first + i]] = i;
       printf ("%d\\n", p[0] == 0);""",
-    "gather-stale-host": """
+        "gather-stale-host": """
       int *p = calloc (n, sizeof *p), at[100], sum = 0;
       for (int i = 0; i < 100; i++) at[i] = 50 * i;
       #pragma omp target enter data map(to: p[:n])
@@ -545,27 +547,27 @@ WRONG = {
       for (int i = 0; i < 100; i++)
         sum += p[at[i]];
       printf ("%d\\n", sum);""",
-    "columns-race": """
+        "columns-race": """
       int *p = calloc (n, sizeof *p), sum = 0;
       #pragma omp target map(tofrom: p[:n], sum)
       #pragma omp parallel num_threads(2) reduction(+: sum)
       for (int i = 0, step = omp_get_thread_num () ? 5 : 2; i < n / 5; i++)
         p[step * i] = i;
       printf ("%d\\n", sum);""",
-    "columns-race-of-teams-in-turn": """
+        "columns-race-of-teams-in-turn": """
       int *p = calloc (n, sizeof *p);
       #pragma omp target teams num_teams(8) thread_limit(1) map(tofrom: p[:n])
       for (int i = 0; i < n / 3; i++)
         p[3 * i] = i;
       printf ("%d\\n", p[3]);""",
-    "gather-race-at-the-end": """
+        "gather-race-at-the-end": """
       int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target map(tofrom: p[:n], sum) map(to: at[:n])
       #pragma omp parallel num_threads(2) reduction(+: sum)
       if (omp_get_thread_num () == 0) p[n - 1] = 1; else for (int i = 0; i < n; i++) sum += p[at[i]];
       printf ("%d\\n", sum);""",
-    "sometimes-unset": """
+        "sometimes-unset": """
       int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
       for (int i = 0; i < n; i++) p[i] = i % 3;
       #pragma omp target map(to: p[:n]) map(alloc: q[:n]) map(tofrom: sum)
@@ -574,7 +576,7 @@ WRONG = {
         for (int i = 0; i < n - 1; i++) if (p[i] == 0) sum += q[i + 1];
       }
       printf ("%d\\n", sum);""",
-    "sometimes-before-it-is-set": """
+        "sometimes-before-it-is-set": """
       int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
       for (int i = 0; i < n; i++) p[i] = i % 3;
       #pragma omp target map(to: p[:n]) map(alloc: q[:n]) map(tofrom: sum)
@@ -585,7 +587,7 @@ WRONG = {
           q[i] = i;
         }
       printf ("%d\\n", sum);""",
-    "sometimes-race": """
+        "sometimes-race": """
       int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q);
       for (int i = 0; i < n; i++) p[i] = i % 3;
       #pragma omp target map(to: p[:n]) map(tofrom: q[:n])
@@ -593,17 +595,20 @@ WRONG = {
       for (int i = 0, t = p[0]; i < n - 1; i++)
         if (p[i] == 0) q[i + t] = i;
       printf ("%d\\n", q[7]);""",
-    "left-early-past": """
+        "left-early-past": """
       int *p = calloc (n, sizeof *p), at = 0;
       #pragma omp target map(to: p[:4000]) map(tofrom: at)
       while (at < n) { if (p[at]) break; at++; }
       printf ("%d\\n", at);""",
-    "left-early-race": """
+        "left-early-race": """
       int *p = calloc (n, sizeof *p), sum = 0;
       #pragma omp target teams num_teams(2) map(tofrom: p[:n], sum)
       for (int i = 0; i < n; i++) { if (i == 4000) break; p[i] = 1; }
       printf ("%d\\n", sum);""",
-} | COLUMN_RACES
+    }
+    | COLUMN_RACES
+    | ROWS_WRONG
+)
 
 
 LOOP = "void f (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n"
@@ -729,6 +734,22 @@ def calls(folder: Path, env: dict[str, str], text: str = LOOP, level: str = "-O2
 def test_loops_have_no_calls_but_before(tmp_path: Path, plugin: None) -> None:
     assert ENTRY in calls(tmp_path, environment(True))
     assert ENTRY not in calls(tmp_path, environment(False))
+
+
+def test_rows_are_asked_about_with_the_loop_around_them(tmp_path: Path, plugin: None) -> None:
+    """Not where a store may change the bounds, or where some rows are left out."""
+    loop = "void f (int n, %s *first, int *at, float *v, float *x, float *y) { for (int r = 0; r < n; r++) { %s } }\n"
+    row = "for (__auto_type i = first[r]; i < first[r + 1]; i++) s += v[i] * x[at[i]];"
+    asked = [
+        calls(tmp_path, environment(True), loop % words)["gompy_access_rows"]
+        for words in (
+            ("int", f"float s = 0; {row} y[r] = s;"),
+            ("long", f"float s = 0; {row} y[r] = s;"),
+            ("int", f"int s = 0; {row} at[r] = s;"),
+            ("int", f"float s = 0; if (r % 3) {{ {row} }} y[r] = s;"),
+        )
+    ]
+    assert asked == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("level", LEVELS)

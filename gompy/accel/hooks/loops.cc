@@ -6,6 +6,8 @@
    that the vectorizer takes like any other.  Where the answer is 0 the loop runs as it is: what is wrong is told
    exactly.
 
+   An inner loop over rows, one after the other in memory, is asked about with the loop around it (loops_rows.h).
+
    An access at an address that is an index from memory times a number, and something that stays the same, is asked
    about in the same way (gompy_access_gather), if its indices are, and the loop writes none of them.
 
@@ -73,7 +75,7 @@ const int UNSIGNED = 0x10000;
 const unsigned MOST = 16; /* accesses of a loop that are asked about */
 
 /* Functions of hooks.c, as they are needed.  */
-enum asked { RANGE, GATHER, APART, AHEAD, TAKEN, SOME, CLEAR, DONE, ASKED };
+enum asked { RANGE, GATHER, APART, AHEAD, TAKEN, SOME, CLEAR, DONE, ROWS, BOUND, ASKED };
 tree decls[ASKED];
 const ggc_root_tab ROOTS[] = {
   { decls, ASKED, sizeof decls[0], &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node }, LAST_GGC_ROOT_TAB
@@ -99,6 +101,8 @@ decl_of (asked which)
     { "gompy_access_some", build_function_type_list (v, p, l, ul, i, p, NULL_TREE) },
     { "gompy_access_clear", build_function_type_list (v, p, ul, NULL_TREE) },
     { "gompy_access_done", build_function_type_list (v, p, l, ul, i, NULL_TREE) },
+    { "gompy_access_rows", build_function_type_list (i, p, ul, i, i, NULL_TREE) },
+    { "gompy_access_bound", build_function_type_list (ul, p, ul, ul, i, i, NULL_TREE) },
   };
   tree decl = build_fn_decl (functions[which].name, functions[which].type);
   DECL_IS_MALLOC (decl) = which == TAKEN;
@@ -132,6 +136,7 @@ struct gather
 {
   gcall *call;
   tree base, index_type;
+  tree read; /* where that is */
   HOST_WIDE_INT scale;
   unsigned index;
   int size;
@@ -196,11 +201,15 @@ may_meet (tree one, tree other)
 class loop_of_accesses
 {
 public:
-  loop_of_accesses (class loop *l) : l (l), others_read (false), early (false) {}
+  loop_of_accesses (class loop *l) : l (l), others (false), others_read (false), early (false) {}
   bool collect ();
   void version ();
 
 private:
+  friend class rows_of_accesses;
+  bool collect_around ();
+  bool has_all () const;
+  void remove_calls ();
   bool is_counted ();
   bool is_bounded ();
   bool take_later (access &a);
@@ -216,7 +225,9 @@ private:
   bool take_calls (basic_block *body, auto_vec<gcall *> &left);
   tree times (bool first, gimple_seq *seq);
   tree ask (const access &a, tree before, gimple_seq *seq);
+  tree ask_at (const access &a, tree base, tree n, tree before, gimple_seq *seq);
   tree ask_gather (const gather &g, tree before, gimple_seq *seq);
+  tree ask_gather_at (const gather &g, tree first, tree n, tree before, gimple_seq *seq);
   tree ask_apart (const apart &a, tree before, gimple_seq *seq);
 
   class loop *l;
@@ -229,6 +240,7 @@ private:
   auto_vec<basic_block> slots; /* blocks whose iterations are noted */
   auto_vec<tree> places;       /* of that, for each slot */
   tree taken, taken_size;
+  bool others; /* some are told of one by one */
   bool others_read;
   bool early; /* it can be left early */
 };
@@ -339,7 +351,7 @@ loop_of_accesses::keep_apart (unsigned index, tree read)
 bool
 loop_of_accesses::take_gather (gcall *call, int size, bool writes)
 {
-  gather g = { call, NULL_TREE, NULL_TREE, 0, 0, size, writes, false };
+  gather g = { call, NULL_TREE, NULL_TREE, NULL_TREE, 0, 0, size, writes, false };
   hash_map<tree, name_expansion *> *cache = NULL;
   aff_tree sum;
   tree value = NULL_TREE, read = NULL_TREE, address = gimple_call_arg (call, 0);
@@ -368,17 +380,19 @@ loop_of_accesses::take_gather (gcall *call, int size, bool writes)
     }
   g.base = aff_combination_to_tree (&sum);
   g.index_type = TREE_TYPE (value);
+  g.read = read;
   gathers.safe_push (g);
   return true;
 }
 
-/* The calls of BODY that have a fixed distance are taken, others that tell of accesses are LEFT.  False: there is
-   something else by which the loop must stay as it is.  */
+/* The calls of BODY, and of no inner loop, that have a fixed distance are taken, others that tell of accesses are LEFT.
+   False: there is something else by which the loop must stay as it is.  */
 bool
 loop_of_accesses::take_calls (basic_block *body, auto_vec<gcall *> &left)
 {
   for (unsigned i = 0; i < l->num_nodes; i++)
-    for (gimple_stmt_iterator gsi = gsi_start_bb (body[i]); !gsi_end_p (gsi); gsi_next (&gsi))
+    for (gimple_stmt_iterator gsi = gsi_start_bb (body[i]); !gsi_end_p (gsi) && body[i]->loop_father == l;
+	 gsi_next (&gsi))
       {
 	gimple *stmt = gsi_stmt (gsi);
 	bool writes = false;
@@ -417,9 +431,30 @@ loop_of_accesses::collect ()
       bool writes = false;
       int size = accessed (call, &writes);
       if (!take_gather (call, size, writes))
-	others_read |= !writes;
+	{
+	  others = true;
+	  others_read |= !writes;
+	}
     }
   return true;
+}
+
+/* The same of what a loop does around its inner loop.  */
+bool
+loop_of_accesses::collect_around ()
+{
+  basic_block *body = get_loop_body (l);
+  auto_vec<gcall *> left;
+  bool fine = is_counted () && take_calls (body, left);
+  free (body);
+  return fine && left.is_empty ();
+}
+
+/* Whether all accesses are asked about before it, and nothing else.  */
+bool
+loop_of_accesses::has_all () const
+{
+  return !others && !early && laters.is_empty () && aparts.is_empty ();
 }
 
 /* VALUE as an operand of a call, computed in SEQ.  */
@@ -459,31 +494,43 @@ answer_of (gcall *call, location_t where, gimple_seq *seq)
   return answer;
 }
 
-/* The call that asks, in SEQ; BEFORE: the last answer.  */
+/* The call that asks, in SEQ, for N accesses from BASE on; BEFORE: the last answer.  */
 tree
-loop_of_accesses::ask (const access &a, tree before, gimple_seq *seq)
+loop_of_accesses::ask_at (const access &a, tree base, tree n, tree before, gimple_seq *seq)
 {
-  tree base = operand (a.iv.base, ptr_type_node, seq);
   tree step = operand (a.iv.step, long_integer_type_node, seq);
-  tree n = times (a.first, seq);
   int kind = a.size | (a.writes ? WRITES : 0) | (others_read ? ALONE : 0);
   gcall *call = gimple_build_call (decl_of (RANGE), 5, base, step, n, build_int_cst (integer_type_node, kind), before);
   return answer_of (call, gimple_location (a.call), seq);
 }
 
+/* The same for all of the loop.  */
 tree
-loop_of_accesses::ask_gather (const gather &g, tree before, gimple_seq *seq)
+loop_of_accesses::ask (const access &a, tree before, gimple_seq *seq)
+{
+  tree base = operand (a.iv.base, ptr_type_node, seq);
+  return ask_at (a, base, times (a.first, seq), before, seq);
+}
+
+/* Ask for N accesses whose indices are at FIRST and behind it.  */
+tree
+loop_of_accesses::ask_gather_at (const gather &g, tree first, tree n, tree before, gimple_seq *seq)
 {
   const access &index = accesses[g.index];
   tree base = operand (g.base, ptr_type_node, seq);
-  tree first = operand (index.iv.base, ptr_type_node, seq);
   tree step = operand (index.iv.step, long_integer_type_node, seq);
-  tree n = times (g.first, seq);
   int kind = g.size | (g.writes ? WRITES : 0) | (others_read ? ALONE : 0) | index.size << BYTES_SHIFT
 	     | (TYPE_UNSIGNED (g.index_type) ? UNSIGNED : 0);
   gcall *call = gimple_build_call (decl_of (GATHER), 7, base, build_int_cst (long_integer_type_node, g.scale), first,
 				   step, n, build_int_cst (integer_type_node, kind), before);
   return answer_of (call, gimple_location (g.call), seq);
+}
+
+tree
+loop_of_accesses::ask_gather (const gather &g, tree before, gimple_seq *seq)
+{
+  tree first = operand (accesses[g.index].iv.base, ptr_type_node, seq);
+  return ask_gather_at (g, first, times (g.first, seq), before, seq);
 }
 
 tree
@@ -510,6 +557,31 @@ remove_call (gcall *call)
   unlink_stmt_vdef (call);
   gsi_remove (&gsi, true);
   release_defs (call);
+}
+
+/* The calls of what was asked about go.  */
+void
+loop_of_accesses::remove_calls ()
+{
+  for (later &d : laters)
+    remove_call (d.a.call);
+  for (access &a : accesses)
+    remove_call (a.call);
+  for (gather &g : gathers)
+    remove_call (g.call);
+}
+
+/* Have a copy of a loop run where the answer is 0, and return it; NULL: there is none.  */
+class loop *
+version_loop (class loop *l, tree answer)
+{
+  tree good = build2 (NE_EXPR, boolean_type_node, answer, build_zero_cst (TREE_TYPE (answer)));
+  profile_probability likely = profile_probability::very_likely ();
+  basic_block where;
+  initialize_original_copy_tables ();
+  class loop *as_it_was = loop_version (l, good, &where, likely, likely.invert (), likely, likely.invert (), true);
+  free_original_copy_tables ();
+  return as_it_was;
 }
 
 void
@@ -545,12 +617,7 @@ loop_of_accesses::version ()
       answer = taken;
     }
   gsi_insert_seq_on_edge_immediate (loop_preheader_edge (l), seq);
-  tree good = build2 (NE_EXPR, boolean_type_node, answer, build_zero_cst (TREE_TYPE (answer)));
-  profile_probability likely = profile_probability::very_likely ();
-  initialize_original_copy_tables ();
-  basic_block where;
-  class loop *as_it_was = loop_version (l, good, &where, likely, likely.invert (), likely, likely.invert (), true);
-  free_original_copy_tables ();
+  class loop *as_it_was = version_loop (l, answer);
   if (as_it_was)
     {
       as_it_was->dont_vectorize = true;
@@ -559,18 +626,14 @@ loop_of_accesses::version ()
 	note_iterations (iteration);
       else if (iteration)
 	note_at_exits (iteration);
-      for (later &d : laters)
-	remove_call (d.a.call);
-      for (access &a : accesses)
-	remove_call (a.call);
-      for (gather &g : gathers)
-	remove_call (g.call);
+      remove_calls ();
     }
   mark_virtual_operands_for_renaming (cfun);
   update_ssa (TODO_update_ssa);
   scev_reset ();
 }
 
+#include "loops_rows.h"
 #include "loops_straight.h"
 #include "loops_fields.h"
 #include "loops_lost.h"
@@ -604,6 +667,22 @@ remove_entries ()
     }
 }
 
+/* Ask about loops with one inner loop, which has none.  */
+void
+ask_about_nests ()
+{
+  auto_vec<class loop *> outer;
+  for (class loop *l : *get_loops (cfun))
+    if (l && l->num != 0 && l->header && l->inner && !l->inner->next && !l->inner->inner)
+      outer.safe_push (l);
+  for (class loop *l : outer)
+    {
+      rows_of_accesses found (l);
+      if (found.collect ())
+	found.version ();
+    }
+}
+
 const pass_data ranges_data = {
   GIMPLE_PASS, "gompyranges", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0,
 };
@@ -628,6 +707,7 @@ pass_ranges::execute (function *)
       rewrite_into_loop_closed_ssa (NULL, TODO_update_ssa);
       scev_initialize ();
       calculate_dominance_info (CDI_DOMINATORS);
+      ask_about_nests ();
       auto_vec<class loop *> inner;
       for (class loop *l : *get_loops (cfun))
 	if (l && l->num != 0 && !l->inner && l->header)
