@@ -6,6 +6,7 @@ all are in device memory is tested on the numbers, too: how far `a` is from both
 
 from __future__ import annotations
 
+from .backend import gathers_slowly
 from .emit import LLVM_TYPE, Emitter, Value
 from .flow import defined
 from .gathers import name_of
@@ -23,6 +24,8 @@ WIDE = {("wide", "s32"): True, ("wide", "u32"): False}
 WIDENED = {("s64", "s32"): True, ("u64", "u32"): False}
 """The same of conversions."""
 TOP = 1 << 31
+WORD = 4
+"""Bytes of what is loaded lane after lane where gathers are slow."""
 
 
 @dataclass(slots=True)
@@ -141,7 +144,40 @@ def load(em: Emitter, found: Indexed, llvm: str, size: int, slow: str) -> tuple[
     inside, where = begin(em, found, size, slow)
     kind = f"<32 x {llvm}>"
     call = f"call {kind} @llvm.masked.gather.{name_of(llvm)}.v32p0(<32 x ptr> {where}, i32 {size}, "
-    return inside, em.new(f"{call}<32 x i1> {em.lanes(em.active)}, {kind} zeroinitializer)")
+    call += f"<32 x i1> {em.lanes(em.active)}, {kind} zeroinitializer)"
+    if size != WORD or not gathers_slowly():
+        return inside, em.new(call)
+    every, some, both = em.fresh("every"), em.fresh("some"), em.fresh("both")
+    em.put(f"br i1 {em.new(f'icmp eq i32 {em.active}, -1')}, label %{every}, label %{some}, !prof !1")
+    em.label(every)
+    whole = one_by_one(em, found, llvm)
+    em.put(f"br label %{both}")
+    em.label(some)
+    part = em.new(call)
+    em.put(f"br label %{both}")
+    em.label(both)
+    return both, em.new(f"phi {kind} [ {whole}, %{every} ], [ {part}, %{some} ]")
+
+
+def one_by_one(em: Emitter, found: Indexed, llvm: str) -> str:
+    """The elements of all lanes by a load each: more of them are under way at a time than of a gather in microcode.
+
+    The lanes' numbers go through memory, as in additions.py.
+    """
+    start = em.read(found.array, "u64")
+    if found.offset:
+        start = em.op("add", start, em.ints("i64", found.offset))
+    pointer = em.new(f"inttoptr {start.typed} to ptr")
+    row = em.alloca("<32 x i32>")
+    em.put(f"store {em.load_register(found.number).typed}, ptr {row}, align 64")
+    em.put(f'call void asm sideeffect "", "r,~{{memory}}"(ptr {row})')
+    whole = "poison"
+    for lane in range(32):
+        number = em.new(f"load i32, ptr {em.new(f'getelementptr i32, ptr {row}, i64 {lane}')}, align 4")
+        place = em.new(f"getelementptr {llvm}, ptr {pointer}, i32 {number}")
+        word = em.new(f"load {llvm}, ptr {place}, align {WORD}")
+        whole = em.new(f"insertelement <32 x {llvm}> {whole}, {llvm} {word}, i32 {lane}")
+    return whole
 
 
 def store(em: Emitter, found: Indexed, value: Value, size: int, slow: str) -> None:

@@ -91,6 +91,22 @@ def test_numbers_with_and_without_signs(device: Device, form: str, kind: str, mo
         assert (launched(device, kernel(form, kind), a, source, target, mask) == wanted).all()
 
 
+@pytest.mark.parametrize(
+    ("slowly", "kind", "loads"), [(True, "u32", 32), (True, "f32", 32), (True, "u64", 0), (False, "u32", 0)]
+)
+def test_whole_warps_have_a_load_for_each_lane_where_gathers_are_slow(
+    slowly: bool, kind: str, loads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indices, "gathers_slowly", lambda: slowly)
+    module = parse(kernel("mul.wide.s32", kind))
+    text, _ = lower(module.functions["k"], "E", True, Links(), module, "k")
+    words = {"u32": "i32", "f32": "float", "u64": "i64"}[kind]
+    assert text.count(f"insertelement <32 x {words}> ") - text.count(f"insertelement <32 x {words}> poison") == max(
+        loads - 1, 0
+    )
+    assert text.count("@llvm.masked.gather") >= 1
+
+
 @pytest.mark.parametrize("wrong", [0x7FFFFFFF, 0x80000000, 0xFF000000, 0xC0000000, 1 << 20])
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("form", ["mul.wide.s32", "mul.wide.u32"])
