@@ -4,8 +4,8 @@
 
    A page without doubtful bytes is opened.  So are the next ones where a thread fills memory, page by page.  In one
    that has some, a read of such a byte is noted for the host; any other access is let through alone, by a single step,
-   or opens the page for good: then nothing more is known of it.  Steps are few, and only while one thread is seen in
-   the region, as the others would not be noticed meanwhile.  */
+   or opens the page for good: then nothing more is known of it.  Steps are few, and only where a thread has no company
+   in the region: while the page is open for a step, the others may fill it, and none of that would be noticed.  */
 #ifndef GOMPY_DEVICE_MARKS_H
 #define GOMPY_DEVICE_MARKS_H
 
@@ -202,8 +202,8 @@ mic_may_step (uint64_t page, int writes)
       mic_last_stepped = page;
       mic_page_steps = 0;
     }
-  if (!mic_alone () || !mic_has_steps () || mic_page_steps >= MIC_PAGE_STEPS || mic_stepping_count == 4
-      || (writes && mic_write_steps >= MIC_WRITE_STEPS))
+  if (!mic_alone () || mic_has_company () || !mic_has_steps () || mic_page_steps >= MIC_PAGE_STEPS
+      || mic_stepping_count == 4 || (writes && mic_write_steps >= MIC_WRITE_STEPS))
     return 0;
   for (i = 0; i < mic_stepped_count && mic_stepped[i] != page; i++)
     ;
