@@ -120,6 +120,18 @@ def test_language(tmp_path: Path) -> None:
 
 @needs_cuda_compiler
 @has_driver
+@pytest.mark.parametrize("words", [(), ("-rdc=true",)], ids=["alone", "rdc"])
+def test_abstract_classes(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A vtable has an entry for a pure and for a deleted function; a call of such a one stops the kernel."""
+    program = compiled(tmp_path, PROGRAMS / "cuda_abstract.cu", "-lineinfo", *words)
+    assert result(program) == (0, "49 0\n", "")
+    done = call(program.parent, "run", "--", "./prog", "early", GOMPY_CHECK="memory")
+    assert done.stdout == "cudaErrorLaunchFailure\n"
+    assert "trap in '__cxa_pure_virtual'" in done.stderr
+
+
+@needs_cuda_compiler
+@has_driver
 @pytest.mark.parametrize("clang", ["clang++-14", "clang++-15", "clang++-16", "clang++-19"])
 def test_address_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clang: str) -> None:
     """Shared and global addresses are known as such; clang's own headers use that from 17 on.

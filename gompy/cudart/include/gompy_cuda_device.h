@@ -165,6 +165,9 @@ __assert_fail (const char *what, const char *file, unsigned line, const char *fu
 {
   __assertfail (what, file, line, function, 1);
 }
+/* A vtable has these for functions that are pure and deleted.  They are made where a vtable names them.  */
+__attribute__ ((device, weak, noreturn)) inline void __cxa_pure_virtual (void) { __builtin_trap (); }
+__attribute__ ((device, weak, noreturn)) inline void __cxa_deleted_virtual (void) { __builtin_trap (); }
 }
 
 namespace std
