@@ -69,6 +69,11 @@ SHARED = (
     "‘{}’: all lanes of a ‘simd’ loop may share the variable that is written here, which GCC's nvptx compiler keeps in "
     "memory of the warp; if it is declared in the loop's body, put the body into a function, or ‘private’ on the loop"
 )
+NESTED = (
+    "‘{}’: a ‘simd’ or ‘loop’ construct runs inside of another one here: GCC's nvptx compiler gives both to the same "
+    "lanes, so that only one in 32 of the inner one's iterations runs; leave the inner construct out, or write "
+    "‘parallel for’ (‘do’) for the outer ‘loop’"
+)
 FALLBACK_NOTE = (
     f"-foffload-options={TARGET_NVPTX}={HOST_FALLBACK} links without this image: all regions run on the host then"
 )
@@ -254,9 +259,10 @@ class Image:
         self.log.text(errors)
         with open(output, "rb") as file:
             image = split(file.read(), output)
-        for shared in image.shared:
-            place = f"{shared.place}: " if shared.place else ""
-            self.log.warning(f"{place}{SHARED.format(host_spelling(shared.function))}")
+        for mistake in image.mistakes:
+            place = f"{mistake.place}: " if mistake.place else ""
+            text = NESTED if mistake.nested else SHARED
+            self.log.warning(f"{place}{text.format(host_spelling(mistake.function))}")
         missing = missing_vtables(image)
         if missing:
             from mkoffload.nvptx_explain import UNRESOLVED

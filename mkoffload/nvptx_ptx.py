@@ -14,7 +14,7 @@ from mkoffload.nvptx_errata import mended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gompy.ptx.simt import Shared
+    from gompy.ptx.simt import Mistake
 
 Dims = tuple[int, int, int]
 """Gang, worker and vector sizes of an OpenACC region; 0: not fixed by the compiler.  OpenMP regions have (0, 0, 0)."""
@@ -28,10 +28,10 @@ class PtxImage:
     """``objects``: the code, each with its final NUL; ``functions`` and ``variables``: entries in the image's order.
 
     ``indirect``: functions of ``declare target indirect`` (GCC 14), as ``functions`` without sizes.
-    ``shared``: what GCC's ``simd`` loops share by mistake, and nothing can be done about here.
+    ``mistakes``: of GCC in ``simd`` loops, which cannot be mended here.
     """
 
-    shared: tuple[Shared, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
 
     def __init__(self, objects: list[bytes], functions: list[tuple[str, Dims]], variables: list[str]) -> None:
         self.objects = objects
@@ -65,7 +65,7 @@ def split(data: bytes, name: str) -> PtxImage:
 
         texts, found = simt.mended([code.decode("utf-8", "surrogateescape") for code in image.objects])
         image.objects = [text.encode("utf-8", "surrogateescape") for text in texts]
-        image.shared = tuple(found)
+        image.mistakes = tuple(found)
     return image
 
 

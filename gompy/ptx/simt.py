@@ -2,12 +2,16 @@
 
 GCC keeps OpenMP variables on a stack that a warp's lanes share.  Around a `simd` loop it gives each lane a piece
 of local memory, `%simtstack_ar`, for variables that are private by a clause and for the stacks of functions called
-there (gcc/config/nvptx/nvptx.cc, nvptx_output_softstack_switch).  Two things go wrong in GCC 12 to 16:
+there (gcc/config/nvptx/nvptx.cc, nvptx_output_softstack_switch).  Three things go wrong, the last as
+seen in GCC 12, the others in 12 to 16:
 
 * The piece has room for called functions (128 bytes) or for the private variables, not for both.  Here it has.
 * A variable declared in the loop's body stays in the warp's frame (omp-low.cc privatizes what clauses name,
   tree-inline.cc what is inlined): 32 iterations share it.  Here the whole frame becomes local memory, where nobody can
-  tell that but by the mended result; `Shared` tells of the others.
+  tell that but by the mended result; `Mistake` tells of the others.
+* A loop in such a loop is given to the lanes as well (omp-expand.cc, expand_omp_simd: it starts at the lane's number,
+  and steps by 32).  Each lane is at an iteration of its own by then, and runs one in 32 of the inner loop's: that is
+  told.
 """
 
 from __future__ import annotations
@@ -48,6 +52,8 @@ _TAKEN = re.compile(
 )
 _DEFINITION = re.compile(r"^(?:\.[a-z]+ )*\.(?:func|entry) (?:\([^)]*\) ?)?([^\s(]+)[^;{]*\{$", re.MULTILINE)
 _FRAME = re.compile(r"sub\.u64 %(?:frame|stack),\s*%(?:sspprev|frame),\s*(\d+);")
+_LANE = re.compile(r"mov\.u32\s+%r\d+,\s*%laneid;")
+"""Where a loop begins; the code around atomic operations takes the number, too, into a register of its own kind."""
 _CALLED = re.compile(r"\bcall(?:\.uni)? (?:\([^)]*\),\s*)?([^\s,;]+)")
 _PROLOGUE = re.compile(r"sub\.u64 %stack,\s*%frame,\s*\d+;[^}]*\}")
 _SIZE = re.compile(r"sub\.u64 %frame,\s*%sspprev,\s*(\d+);(?:\s*and\.b64 %frame,\s*%frame,\s*-(\d+);)?")
@@ -55,23 +61,28 @@ _ARITHMETIC = frozenset(("mov", "add", "sub", "mad", "cvta", "cvt", "and", "or",
 
 
 @dataclass(slots=True)
-class Shared:
-    """A function with a variable that iterations of a `simd` loop may share; where it is written, `file:line` or ""."""
+class Mistake:
+    """What cannot be mended in a function, and where, as `file:line` or "".
+
+    A variable is written there that iterations of a `simd` loop may share; `nested`: a loop begins, or a function with
+    one is called, in a loop that the lanes share already.
+    """
 
     function: str
     place: str
+    nested: bool = False
 
 
-def mended(texts: list[str]) -> tuple[list[str], list[Shared]]:
+def mended(texts: list[str]) -> tuple[list[str], list[Mistake]]:
     """The objects of an image (or one of them) mended, and what could not be."""
     if not any(STACK in text for text in texts):
         return texts, []
-    needs = frames(texts)
-    found: list[Shared] = []
-    return [one(text, needs, found) if STACK in text else text for text in texts], found
+    needs, loops = frames(texts), with_loops(texts)
+    found: list[Mistake] = []
+    return [one(text, needs, loops, found) if STACK in text else text for text in texts], found
 
 
-def one(text: str, needs: dict[str, int], found: list[Shared]) -> str:
+def one(text: str, needs: dict[str, int], loops: set[str], found: list[Mistake]) -> str:
     """One object."""
     local: set[str] = set()
     try:
@@ -82,7 +93,10 @@ def one(text: str, needs: dict[str, int], found: list[Shared]) -> str:
                 if analysis.stores and analysis.can_be_local():
                     local.add(function.name)
                 elif analysis.suspect is not None:
-                    found.append(Shared(function.name, place_of(module, analysis.suspect)))
+                    found.append(Mistake(function.name, place_of(module, analysis.suspect)))
+                inner = analysis.nested(loops)
+                if inner is not None:
+                    found.append(Mistake(function.name, place_of_loop(module, inner, function), nested=True))
     except PtxError:
         return text  # who compiles it says what is wrong
     parts, last = [], 0
@@ -131,6 +145,25 @@ def frames(texts: list[str]) -> dict[str, int]:
     return needs
 
 
+def with_loops(texts: list[str]) -> set[str]:
+    """The functions that have loops of lanes, and those that call such."""
+    callers: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for text in texts:
+        for name, start, end in definitions(text):
+            body = text[start:end]
+            if STACK in body or _LANE.search(body):
+                found.add(name)  # without private variables there is no piece
+            for called in _CALLED.findall(body):
+                callers.setdefault(called, set()).add(name)
+    todo = list(found)
+    while todo:
+        fresh = callers.get(todo.pop(), set()) - found
+        found |= fresh
+        todo += fresh
+    return found
+
+
 def with_room(body: str, called: int) -> str:
     """A function whose piece has room for what is taken of it, and for `called` bytes of other functions' frames."""
     taken = 0
@@ -170,6 +203,17 @@ def place_of(module: Module, line: int) -> str:
             break
         place = f"{module.files.get(location.file, '?')}:{location.source_line}"
     return place
+
+
+def place_of_loop(module: Module, code: Instruction | Call, function: Function) -> str:
+    """`file:line` of what begins a loop: of a call, or of what follows, as a loop's head has no line of its own."""
+    if isinstance(code, Call):
+        return place_of(module, code.line)
+    end = max(one.line for block in build_blocks(function, "") for one in block.code)
+    for location in module.locations:
+        if code.line < location.line <= end:
+            return f"{module.files.get(location.file, '?')}:{location.source_line}"
+    return ""
 
 
 def enters(code: Instruction | Call) -> bool:
@@ -271,6 +315,26 @@ class Frame:
                 if new != old:
                     self.entry[successor.index] = new
                     todo.append(successor)
+
+    def nested(self, loops: set[str]) -> Instruction | Call | None:
+        """What begins a loop of lanes in another one; `loops`: names of functions that have such."""
+        seen = {(0, False)}
+        todo = [(self.blocks[0], False)]
+        while todo:
+            block, inside = todo.pop()
+            for code in block.code:
+                names = [code.target] if isinstance(code, Call) else code.operands  # a name is given to GOMP_parallel
+                if inside and (enters(code) or any(isinstance(o, Symbol) and o.name in loops for o in names)):
+                    return code
+                if enters(code):
+                    inside = True
+                elif leaves(code):
+                    inside = False
+            for successor in block.successors:
+                if (successor.index, inside) not in seen:
+                    seen.add((successor.index, inside))
+                    todo.append((successor, inside))
+        return None
 
     def reach(self, block: Block) -> set[int]:
         """The blocks that may run after a block."""

@@ -15,6 +15,7 @@ from gompy.ptx.simt import mended
 
 pytestmark = [has_all, needs("gcc"), has_compiler, has_driver, has_executor]
 PROGRAM = Path(__file__).parents[1] / "programs" / "simd_bodies.c"
+NESTED = PROGRAM.with_name("simd_nested.c")
 REGIONS = (
     *("once", "calls nothing", "in a loop", "in a function", "shared by two loops", "used after the loop"),
     *("made before the loop", "private array", "deep calls"),
@@ -49,6 +50,28 @@ def test_what_cannot_be_mended_is_told_with_its_line(tools: Tools) -> None:
     assert done.returncode == 0 and len(told) == 1
     assert told[0].startswith(f"mkoffload: warning: {PROGRAM}:{line}: ‘main._omp_fn.")
     assert "all lanes of a ‘simd’ loop may share the variable that is written here" in told[0]
+
+
+def test_loops_in_loops_of_lanes_are_told(tools: Tools) -> None:
+    """Each lane is at an iteration of its own, and GCC has it run one in 32 of the inner loop's."""
+    options = ["-O2", "-g", "-fopenmp", "-foffload=nvptx-none", str(NESTED), "-o", "nested"]
+    done = tools.run("gompcc", *options, "-DWARNS")
+    lines = NESTED.read_text().split("\n")
+    places = [f"{NESTED}:{1 + at}" for at, line in enumerate(lines) if "/* WARNS: " in line]
+    told = sorted(text for text in done.stderr.split("\n") if "warning" in text)
+    assert done.returncode == 0 and len(told) == len(places) == 2
+    for place, text in zip(places, told, strict=True):
+        assert text.startswith(f"mkoffload: warning: {place}: ‘main._omp_fn.")
+        assert "only one in 32 of the inner one's iterations runs" in text
+
+
+def test_other_loops_are_right_and_nothing_is_told(tools: Tools) -> None:
+    done = tools.run("gompcc", "-O2", "-g", "-fopenmp", "-foffload=nvptx-none", NESTED, "-o", "fine")
+    assert (done.returncode, done.stderr) == (0, "")
+    names = ("simd in parallel for", "no construct in loop", "collapse", "call of plain code", "call in parallel for")
+    right = "".join(f"{name}: 0 wrong\n" for name in (*names, "one after the other"))
+    done = tools.run(tools.work / "fine")
+    assert done.stdout == right, done.stderr
 
 
 HEAD = """.version 6.0
