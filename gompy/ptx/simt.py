@@ -77,7 +77,8 @@ def mended(texts: list[str]) -> tuple[list[str], list[Mistake]]:
     """The objects of an image (or one of them) mended, and what could not be."""
     if not any(STACK in text for text in texts):
         return texts, []
-    needs, loops = frames(texts), with_loops(texts)
+    own, called, lanes = calls(texts)
+    needs, loops = frames(own, called, lanes), with_loops(called, lanes)
     found: list[Mistake] = []
     return [one(text, needs, loops, found) if STACK in text else text for text in texts], found
 
@@ -120,43 +121,44 @@ def definitions(text: str) -> list[tuple[str, int, int]]:
 # --- room ------------------------------------------------------------------------------------------------------------
 
 
-def frames(texts: list[str]) -> dict[str, int]:
-    """Function → bytes of frames below its own: what it calls needs, by the deepest way without turning back."""
+def calls(texts: list[str]) -> tuple[dict[str, int], dict[str, set[str]], dict[str, bool]]:
+    """Of each function the bytes of its frames, and what it calls; those with loops of lanes, True if with a piece."""
     own: dict[str, int] = {}
-    calls: dict[str, set[str]] = {}
+    called: dict[str, set[str]] = {}
+    loops: dict[str, bool] = {}
     for text in texts:
         for name, start, end in definitions(text):
             body = text[start:end]
             own[name] = sum(int(size) for size in _FRAME.findall(body))
-            calls[name] = set(_CALLED.findall(body))
+            called[name] = set(_CALLED.findall(body))
+            if STACK in body or ("%laneid" in body and _LANE.search(body)):
+                loops[name] = STACK in body  # without private variables there is none
+    return own, called, loops
+
+
+def frames(own: dict[str, int], called: dict[str, set[str]], loops: dict[str, bool]) -> dict[str, int]:
+    """Function with a piece → bytes of frames below its own: what it calls, by the deepest way without turning back."""
     needs: dict[str, int] = {}
 
     def need(name: str, above: frozenset[str]) -> int:
         if name not in needs:
-            inner = [c for c in calls.get(name, ()) if c in own and c not in above]
+            inner = [c for c in called.get(name, ()) if c in own and c not in above]
             needs[name] = max((own[c] + need(c, above | {c}) for c in inner), default=0)
         return needs[name]
 
-    for text in texts:
-        if STACK in text:
-            for name, start, end in definitions(text):
-                if text.find(STACK, start, end) >= 0:
-                    need(name, frozenset((name,)))
+    for name, piece in loops.items():
+        if piece:
+            need(name, frozenset((name,)))
     return needs
 
 
-def with_loops(texts: list[str]) -> set[str]:
+def with_loops(called: dict[str, set[str]], loops: dict[str, bool]) -> set[str]:
     """The functions that have loops of lanes, and those that call such."""
     callers: dict[str, set[str]] = {}
-    found: set[str] = set()
-    for text in texts:
-        for name, start, end in definitions(text):
-            body = text[start:end]
-            if STACK in body or _LANE.search(body):
-                found.add(name)  # without private variables there is no piece
-            for called in _CALLED.findall(body):
-                callers.setdefault(called, set()).add(name)
-    todo = list(found)
+    for name, names in called.items():
+        for callee in names:
+            callers.setdefault(callee, set()).add(name)
+    found, todo = set(loops), list(loops)
     while todo:
         fresh = callers.get(todo.pop(), set()) - found
         found |= fresh
