@@ -79,11 +79,24 @@ gompy_grid_end (struct gompy_races *r)
   gompy_space_unmap (&r->shared, r->shared_size);
 }
 
-/* A block that was put aside goes on.  0, or -1 for lack of memory.  */
+/* Whether no other block has run since it was put aside: its run goes on.  */
+static inline int
+gompy_grid_alone (const struct gompy_races *r, const struct gompy_block_known *known)
+{
+  return known->forgets == r->nforgets && r->nruns && r->runs[r->nruns - 1].home == known->self;
+}
+
+/* A block that was put aside goes on.  One that waits in a loop does so again and again, as long as it waits: where
+   there are too many runs the numbers begin anew.  0, or -1 for lack of memory.  */
 static int
 gompy_grid_resume (struct gompy_races *r, const struct gompy_block_known *known)
 {
+  int alone = gompy_grid_alone (r, known);
   r->known = *known;
+  if (alone)
+    return 0;
+  if (r->nruns >= GOMPY_RACE_RUNS)
+    gompy_race_anew (r);
   if (gompy_race_room (r))
     return -1;
   r->nlater = r->nlater_lanes = 0;
