@@ -50,11 +50,16 @@ cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t 
 # --- what is told ----------------------------------------------------------------------------------------------------
 
 cdef void warn_owner(const ptx_memory *memory, uint64_t asker, const char *text) noexcept nogil:
-    """One line."""
+    """One line.  A fault meanwhile is none of the kernel's: the program's pages may be closed (gompy run --check), and
+    who has closed them opens them again."""
+    global gompy_running
+    cdef gompy_warp *running = gompy_running
+    gompy_running = NULL
     if memory.warn != NULL:
         memory.warn(memory.user, asker, text)
     else:
         fprintf(stderr, "warning: %s\n", text)
+    gompy_running = running
 
 
 cdef void warn_user(run *launch, const char *text) noexcept nogil:
