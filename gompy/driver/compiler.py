@@ -24,6 +24,8 @@ class Language:
         self.default = default
 
 
+ANSWER = 60
+"""Seconds that a compiler may take to tell its version."""
 OURS = ("gompcc", "gompc++", "gompfortran", "gompclang", "gompclang++")
 
 C = Language("gompcc", "GOMPY_CC", "gcc")
@@ -42,17 +44,23 @@ class Compiler:
 
 
 class Facts:
-    """What ``gcc -v`` tells: ``version`` ("" if it is not gcc), ``targets`` it was configured to offload to."""
+    """What ``gcc -v`` tells: ``version`` ("" if it is not gcc), ``targets`` it was configured to offload to.
 
-    __slots__ = ("targets", "version")
+    ``trouble``: why it has told nothing, such as "cannot be run: Exec format error".
+    """
 
-    def __init__(self, version: str, targets: list[str]) -> None:
+    __slots__ = ("targets", "trouble", "version")
+
+    def __init__(self, version: str, targets: list[str], trouble: str = "") -> None:
         self.version = version
         self.targets = targets
+        self.trouble = trouble
 
     @property
     def problem(self) -> str:
         """Why it cannot compile for a device, or ""."""
+        if self.trouble:
+            return self.trouble
         if not self.version:
             return "is not gcc"
         major = major_of(self.version)
@@ -149,9 +157,13 @@ def fit(language: Language) -> tuple[Compiler, Facts]:
             known_other = facts(other)
             if not known_other.problem:
                 return other, known_other
+            if known_other.trouble and not known.trouble:
+                raise DriverError(f"{quote(' '.join(other.words))} {known_other.trouble}")
         mend += f": install {language.default}-{nearest(major_of(known.version))}, or set {language.variable}"
     else:
         mend += f": set {language.variable} to one, or unset it"
+    if known.trouble:
+        raise DriverError(f"{quote(' '.join(first.words))} {known.trouble}")
     raise DriverError(f"{quote(' '.join(first.words))} {known.problem}; {mend}")
 
 
@@ -202,10 +214,12 @@ def facts(compiler: Compiler) -> Facts:
     except OSError:
         pass
     for line in lines:
-        if line.startswith(key + "\t"):
-            version, _, targets = line[len(key) + 1 :].partition("\t")
+        version, _, targets = line[len(key) + 1 :].partition("\t") if line.startswith(key + "\t") else ("", "", "")
+        if version:
             return Facts(version, targets.split(",") if targets else [])
     found = ask(compiler)
+    if not found.version:
+        return found  # perhaps for lack of something that the next run has
     lines = [line for line in lines if not line.startswith("\t".join(key.split("\t")[:3]) + "\t")][-50:]
     lines.append(f"{key}\t{found.version}\t{','.join(found.targets)}")
     part = f"{cache}.{os.getpid()}"
@@ -229,10 +243,14 @@ def ask(compiler: Compiler) -> Facts:
     command = [*compiler.words, "-v"]
     try:
         done = subprocess.run(
-            command, executable=compiler.path, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+            command, executable=compiler.path, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=ANSWER
         )
-    except (OSError, subprocess.SubprocessError):
-        return Facts("", [])
+    except OSError as error:
+        return Facts("", [], f"cannot be run: {error.strerror}")
+    except subprocess.SubprocessError:
+        return Facts("", [], f"does not answer -v within {ANSWER} s")
+    if done.returncode < 0:
+        return Facts("", [], f"has ended by signal {-done.returncode} when asked -v")
     return read_version(done.stderr.decode("utf-8", "replace"))
 
 

@@ -388,6 +388,23 @@ def test_answers_are_kept_until_the_compiler_changes(path_of_fakes: Path, tmp_pa
     assert fit(C)[1].version == "12.20.0"
 
 
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [("", "cannot be run: Exec format error"), ("#!/bin/sh\nkill -9 $$\n", "has ended by signal 9 when asked -v")],
+)
+def test_compiler_that_says_nothing_is_asked_again(path_of_fakes: Path, script: str, told: str) -> None:
+    """What it lacked, another run may have, as a process more, or memory."""
+    path = path_of_fakes / "gcc"
+    path.write_text(script or "no program")
+    path.chmod(0o755)
+    before = path.stat()
+    with pytest.raises(DriverError, match=f"^‘gcc’ {told}$"):
+        fit(C)
+    fake(path_of_fakes, "gcc", "12.2.0", "nvptx-none")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert fit(C)[1].version == "12.2.0"
+
+
 @needs("gcc")
 def test_real_gcc_s_answer() -> None:
     text = subprocess.run(["gcc", "-v"], capture_output=True, text=True, env=environment(LC_ALL="C")).stderr
