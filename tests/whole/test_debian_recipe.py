@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import re
 import subprocess
@@ -12,6 +13,7 @@ from types import ModuleType
 
 import pytest
 from driver_tools import ROOT
+from elftools.elf.elffile import ELFFile
 
 from gompy.driver.compiler import OURS
 
@@ -52,6 +54,37 @@ def test_description_and_overrides_have_their_form() -> None:
     assert all(line.startswith(" ") and len(line) <= 80 for line in lines)
     for line in (RECIPE / "overrides").read_text().splitlines():
         assert line.startswith(("# ", "gompy: "))
+
+
+def lintian_would_tell(file: Path) -> str:
+    """The tag of a file that is no program or library as Debian has them, "" of all others."""
+    with file.open("rb") as opened:
+        if opened.read(4) != b"\x7fELF":
+            return ""
+        parts = ELFFile(opened)
+        if parts["e_type"] == "ET_EXEC" and not any(part["p_type"] == "PT_INTERP" for part in parts.iter_segments()):
+            return "statically-linked-binary"
+        dynamic = parts.get_section_by_name(".dynamic")
+        if parts["e_type"] != "ET_DYN" or dynamic is None:
+            return ""
+        needed = [tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+        return "" if "libc.so.6" in needed else "library-not-linked-against-libc"
+
+
+def test_each_file_of_a_kind_of_its_own_has_an_override() -> None:
+    """Programs without a dynamic loader, libraries without libc: of what is built, and the commands."""
+    known = re.findall(r"^gompy: (\S+) \[(\S+)\]$", (RECIPE / "overrides").read_text(), re.MULTILINE)
+    packages = "usr/lib/gompy/lib/python3.99/site-packages"
+    files = {f"usr/lib/gompy/bin/{name}": Path(sys.executable).parent / name for name in OURS}
+    files |= {f"{packages}/{path.relative_to(ROOT)}": path for path in (ROOT / "gompy" / "_native").rglob("*.so*")}
+    files |= {f"{packages}/{path.relative_to(ROOT)}": path for path in (ROOT / "gompy" / "_native/bdir").iterdir()}
+    told = {place: lintian_would_tell(path) for place, path in files.items() if path.is_file()}
+    assert "statically-linked-binary" in told.values()
+    assert not {
+        place: tag
+        for place, tag in told.items()
+        if tag and not any(tag == name and fnmatch.fnmatchcase(place, form) for name, form in known)
+    }
 
 
 def test_another_python_is_refused(recipe: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
