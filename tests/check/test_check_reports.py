@@ -118,6 +118,15 @@ def test_a_right_program_has_none(tmp_path: Path, name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["right-depend-flag.c", "right-depend-flag.c exact"])
+def test_a_program_that_waits_for_a_task_needs_no_second_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("OMP_THREAD_LIMIT", "1")
+    done = checked(tmp_path, name)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 7\n", "")
+
+
 def corpus() -> ModuleType:
     """testsuite/check/run.py."""
     spec = importlib.util.spec_from_file_location("check_corpus", CORPUS / "run.py")

@@ -1,4 +1,5 @@
 /* check: right */
+#include <omp.h>
 #include <stdio.h>
 
 int a[3000], ready;
@@ -15,6 +16,9 @@ int main(void)
     {
 #pragma omp atomic write release
       ready = 1;
+    }
+    if (omp_get_num_threads() == 1) {
+#pragma omp taskwait  /* taskyield alone would not run the task */
     }
     while (!done) {
 #pragma omp taskyield
