@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from typing import NoReturn
+from types import FrameType
+from typing import Final, NoReturn
 
 from gompy.tools.process import NOT_IGNORED
 
-KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
+KEYBOARD: Final = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal sends to both; the program decides, and this process waits for it."""
+HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+"""What is sent to this process alone, and meant for the program: that gets it, and what there is to say is said."""
 
 
 def become(command: list[str], env: dict[str, str]) -> NoReturn:
@@ -29,18 +32,34 @@ def run_child(command: list[str], env: dict[str, str], started: Callable[[int], 
 
     ``started`` is called with its process number.
     """
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in KEYBOARD}
+    child: subprocess.Popen[bytes] | None = None
+    came: list[int] = []
+
+    def hand_on(number: int, _frame: FrameType | None) -> None:
+        if child is None:
+            came.append(number)
+        else:
+            child.send_signal(number)
+
+    before = {number: signal.getsignal(number) for number in (*KEYBOARD, *HANDED_ON)}
+
+    def usual_signals() -> None:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if handler == signal.SIG_IGN else signal.SIG_DFL)
+
     try:
-        child = subprocess.Popen(command, env=env, preexec_fn=_usual_signals)
+        for key in KEYBOARD:
+            signal.signal(key, signal.SIG_IGN)
+        for sent in HANDED_ON:
+            if before[sent] != signal.SIG_IGN:
+                signal.signal(sent, hand_on)
+        child = subprocess.Popen(command, env=env, preexec_fn=usual_signals)
+        for early in came:  # while it was started
+            child.send_signal(early)
         if started is not None:
             started(child.pid)
         code = child.wait()
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for changed, handler in before.items():
+            signal.signal(changed, handler)
     return 128 - code if code < 0 else code
-
-
-def _usual_signals() -> None:
-    for number in KEYBOARD:
-        signal.signal(number, signal.SIG_DFL)

@@ -100,6 +100,46 @@ def test_a_signal_is_the_programs(built: Tools, signal: int, status: int) -> Non
     assert done.stdout.splitlines()[-1] == str(status)
 
 
+WAITS = """
+#include <stdio.h>
+#include <unistd.h>
+int main (void)
+{
+  int x = 1;
+#pragma omp target enter data map(to: x)
+  puts ("begun");
+  fflush (stdout);
+  pause ();
+}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_for_the_command_is_the_programs(built: Tools, tmp_path: Path, number: signal.Signals) -> None:
+    """Who ends ``gompy run`` ends the program, is told what was found until then, and no file is left."""
+    built.write("waits.c", WAITS)
+    built.ok("gompcc", "-g", "-fopenmp", "waits.c", "-o", "waits")
+    words = ["gompy", "run", "--check", "--info", "./waits"]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=built.work, env={**built.env, "TMPDIR": str(tmp_path)}, preexec_fn=lambda: signal.signal(number, 0),
+    ) as process:  # fmt: skip
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(number)
+        said = process.stderr.read()  # to the end of what the program has it from, too
+        assert process.wait() == 128 + number
+    assert "x" in said and "waits.c:7" in said
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_so(built: Tools, number: signal.Signals) -> None:
+    """As by nohup, or for a job in the background."""
+    shown = built.run("sh", "-c", f"trap '' {number.value}; exec gompy run --any --info cat /proc/self/status").stdout
+    assert ignored(shown) & (1 << number - 1)
+
+
 def test_device_and_mandatory(built: Tools) -> None:
     assert gompy_run(built, "--device", "host", "./fruit").stdout.splitlines()[-1] == ON_HOST
     assert gompy_run(built, "--device=intelmic", "--mandatory", "./fruit").stdout.splitlines()[-1] == ON_DEVICE
