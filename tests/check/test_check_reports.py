@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,33 @@ def test_a_program_that_waits_for_a_task_needs_no_second_thread(
     monkeypatch.setenv("OMP_THREAD_LIMIT", "1")
     done = checked(tmp_path, name)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 7\n", "")
+
+
+LIMITED = 3 << 30
+
+
+@pytest.mark.parametrize(
+    ("memory", "told"),
+    [(None, "nothing says which is first"), ("2G", "no race is found: set OFFLOAD_EMUL_MEM to less")],
+)
+def test_a_limit_on_addresses_takes_no_check_away_in_silence(tmp_path: Path, memory: str | None, told: str) -> None:
+    """By itself a device is so small that what is kept of its memory has room; where it may not be, that is told."""
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "GOMPY_CHECK": "1"}
+    env.pop("OFFLOAD_EMUL_MEM", None)
+    if memory is not None:
+        env["OFFLOAD_EMUL_MEM"] = memory
+    words = ["-g", "-fopenmp", "-foffload-check", str(CORPUS / "race-single.c"), "-o", "program"]
+    subprocess.run([str(BIN / "gompcc"), *words], check=True, cwd=tmp_path, env=env)
+    done = subprocess.run(
+        ["./program"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=env,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMITED, LIMITED)),
+    )
+    assert (done.returncode, done.stdout) == (0, "0\n")
+    assert told in done.stderr
 
 
 def corpus() -> ModuleType:

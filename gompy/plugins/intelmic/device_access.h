@@ -739,6 +739,10 @@ mic_access_read (uintptr_t address, size_t size, const void *pc)
     mic_new_read (address, size, pc);
 }
 
+_Static_assert (MIC_BLOCK * 2 + MIC_BLOCK / 8 * 4 * (sizeof (uint64_t) + sizeof (uint32_t)) + sizeof *mic_blocks
+                  + sizeof *mic_readers + sizeof *mic_kept_some <= MIC_BLOCK * MIC_EXACT_BYTES,
+                "a block, its marks and what follows fit into what the host has reckoned with");
+
 /* The arena has marks, and an image tells of its accesses.  */
 static int
 mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)

@@ -163,6 +163,7 @@ cdef extern from "protocol.h":
         mic_guard list[256]
     uint32_t MIC_OUTER_PAGES, MIC_OUTER_VARIABLES
     uint64_t MIC_OUTER_BYTES, MIC_OUTER_FREE
+    unsigned MIC_EXACT_BYTES
     struct mic_variable:
         uint64_t start
         uint64_t size

@@ -10,8 +10,16 @@
 from gompy.native.traced cimport gompy_is_traced
 
 
+cdef unsigned kept_of_memory(mic_device *d) noexcept nogil:
+    """How many addresses a device process that is about to be started needs for each byte of its memory."""
+    if d.preload[0] or not checks_wanted():
+        return 1
+    return MIC_EXACT_BYTES if d.exact else 2  # itself and its mark
+
+
 cdef void open_marks(mic_device *d) noexcept nogil:
-    """Make the marks of a device that is about to be started; without room for them there are none."""
+    """Make the marks of a device that is about to be started; without room for them there are none, and that is told.
+    """
     cdef void *p
     cdef off_t begin = <off_t>(MIC_CONTROL_SIZE + d.size)
     d.marks = NULL
@@ -20,10 +28,13 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     d.control.exact = 0
     if d.control.guarded == 0 or d.control.tool != 0 or gompy_is_traced():
         return
-    if gompy_resize(d.file.fd, begin + <off_t>(d.size + MIC_OUTER_BYTES)) != 0:
-        return
-    p = mmap(NULL, d.size + MIC_OUTER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.file.fd, begin)
+    p = <void *>-1
+    if gompy_resize(d.file.fd, begin + <off_t>(d.size + MIC_OUTER_BYTES)) == 0:
+        p = mmap(NULL, d.size + MIC_OUTER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.file.fd, begin)
     if p == <void *>-1:
+        GOMP_PLUGIN_error(b"device %d (intelmic): no room for what GOMPY_CHECK keeps of %zu MiB of memory: %s%s; "
+                          b"no stale or unset data, no race is found: set OFFLOAD_EMUL_MEM to less", d.number,
+                          <size_t>(d.size >> 20), strerror(errno), gompy_limit_hint(errno))
         return
     madvise(p, d.size + MIC_OUTER_BYTES, MADV_DONTDUMP)
     madvise(p, d.size + MIC_OUTER_BYTES, MADV_DONTFORK)

@@ -150,7 +150,9 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     if not map_marks():
         return fail_start(b"cannot map the marks of its memory")
     if not watch_images():
-        return fail_start(b"no room for what -foffload-check has to know of its memory")
+        snprintf(control.text, MIC_TEXT_SIZE, b"no room for what -foffload-check keeps of %zu MiB of memory: %s%s",
+                 <size_t>(control.arena_size >> 20), strerror(ENOMEM), gompy_limit_hint(ENOMEM))
+        return refused_start()
     madvise(<char *>p + control.split, control.arena_size - control.split, MADV_HUGEPAGE)
     if control.tool == 0:
         occupy_host_zones()
