@@ -15,9 +15,9 @@ cdef enum:
     SHADOW_STALE = 5
     SHADOW_STALE_OWN = 13          # of a module's variable
     WIDE = 16 << 20
-    FULL_LEAST = 64 << 10          # bytes of a freed block that keeps its pages for the next
-    FULL_MOST = 8 << 20
+    FULL_MOST = 8 << 20            # bytes of a freed block that keeps its pages for the next
     FULL_BYTES = 32 << 20          # of all of them
+    FULL_LEAST = FULL_BYTES / 256  # as many a small one counts for: new pages, and a shadow's, are worse than all else
     HAS_PAGES = 1                  # in a freed block's flags
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
     COLOURED_LEAST = 4 * CHUNK     # bytes of a block that may begin behind the start of a page, by a colour's multiple
@@ -204,25 +204,24 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     return n
 
 
-cdef enum:
-    HEAP_KEPT = 65536  # bytes of a small block
-
-
 cdef void close_pages(block *n) noexcept nogil:
-    """With GOMPY_CHECK: a freed block's pages lose access, and but for some of the larger ones their contents.
+    """With GOMPY_CHECK: a freed block's pages lose access, and those of a huge one their contents.
 
     Those of the heap stay open, as only kernels know their addresses, and kernels are held against the shadow: each
     team of GCC's OpenMP code allocates and frees some.
     """
-    if n.use == HEAP and n.size <= HEAP_KEPT:
-        return
-    if FULL_LEAST <= n.size <= FULL_MOST and \
+    if n.size <= FULL_MOST and \
             (n.use == HEAP or n.use == ALLOCATION and mprotect(<void *>n.address, n.size, PROT_NONE) == 0):
         n.flags = HAS_PAGES
         return
     madvise(<void *>n.address, n.size, MADV_DONTNEED)
     if n.use != HEAP:
         mprotect(<void *>n.address, n.size, PROT_NONE)
+
+
+cdef uint64_t full_charge(const block *n) noexcept nogil:
+    """What a freed block with pages counts for of FULL_BYTES."""
+    return n.size if n.size > FULL_LEAST else FULL_LEAST
 
 
 cdef void release_quarantined(area *a, size_t number) noexcept nogil:
@@ -233,7 +232,7 @@ cdef void release_quarantined(area *a, size_t number) noexcept nogil:
         return
     slot[0] = NULL
     if n.flags & HAS_PAGES:
-        a.full_bytes -= n.size
+        a.full_bytes -= full_charge(n)
     n.flags = 0
     release_block(a, n)
 
@@ -258,7 +257,7 @@ cdef void quarantine_block(area *a, block *n) noexcept nogil:
     a.quarantine[a.quarantine_next % QUARANTINE_RING] = n
     a.quarantine_next += 1
     if n.flags & HAS_PAGES:
-        a.full_bytes += n.size
+        a.full_bytes += full_charge(n)
     while a.full_bytes > FULL_BYTES:
         if a.quarantine_next - a.oldest_full > QUARANTINE_RING:
             a.oldest_full = a.quarantine_next - QUARANTINE_RING

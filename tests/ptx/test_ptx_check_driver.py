@@ -293,3 +293,40 @@ class TestStockPrograms:
         assert "device memory at 0x" in first and " read (4 bytes) that was never written in 'main$_omp_fn$" in first
         assert re.search(r" at faulty.c:1[56] \(object", first)
         assert second.endswith("': 999 more of these in this launch")
+
+
+HEAP = b"""
+.version 6.0
+.target sm_35
+.address_size 64
+.extern .func (.param .u64 r) malloc (.param .u64 n);
+.extern .func free (.param .u64 p);
+.visible .entry blocks(.param .u64 to)
+{
+  .reg .u64 %a, %n; .reg .u32 %i; .reg .pred %p;
+  ld.param.u64 %a, [to]; mov.u32 %i, 0; mov.u64 %n, 2784;
+again:
+  { .param .u64 n; .param .u64 r; st.param.u64 [n], %n; call (r), malloc, (n); ld.param.u64 %n, [r]; }
+  st.global.u64 [%a], %n;
+  { .param .u64 p; st.param.u64 [p], %n; call free, (p); }
+  mov.u64 %n, 2784; add.u64 %a, %a, 8; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 1000; @%p bra again;
+  ret;
+}
+"""
+
+
+def test_small_blocks_are_given_out_again(driver: Callable[[str], Driver]) -> None:
+    """Not at once, so that a use of a freed one is told of; but new pages each time would be what a region costs."""
+    cuda = driver("1")
+    out = cuda.put(bytes(8000))
+    function = cuda.handle("cuModuleGetFunction", cuda.handle("cuModuleLoadData", HEAP), b"blocks")
+    assert launch(cuda, function, c_uint64(out), block=1) == SUCCESS
+    assert cuda.cuCtxSynchronize() == SUCCESS
+    of_heap = [int.from_bytes(cuda.get(out + 8 * i, 8), "little") for i in range(1000)]
+    of_program = []
+    for _ in range(1000):
+        of_program.append(cuda.alloc(4000))
+        cuda.ok("cuMemFree_v2", c_uint64(of_program[-1]))
+    for blocks in (of_heap, of_program):
+        assert 0 not in blocks
+        assert 100 <= len(set(blocks)) <= 300
