@@ -9,6 +9,7 @@ cdef extern from "core/check_stale.h" nogil:
     int (*gompy_is_looked_at)(int device, uintptr_t target) noexcept nogil
     int gompy_read_host(void *to, uintptr_t source, size_t size)
     int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
+    void (*gompy_release_held)() noexcept nogil
     int (*gompy_hash_target)(int device, uintptr_t target, size_t size, uint64_t *hash) noexcept nogil
     int gompy_watch_handles
     int gompy_holds
@@ -274,17 +275,26 @@ cdef void note_memory(const HookEvent *event) noexcept nogil:
                   event.device, what, NULL, 0, event.size, event.target, 0, 0)
 
 
-cdef void note_holder(const HookEvent *event) noexcept nogil:
-    """Have a device keep its memory open while a construct runs, but not while its region runs on the host."""
+cdef void release_held() noexcept nogil:
+    """No device needs to keep its memory open any longer."""
     global gompy_holds
-    cdef bint outermost = event.kind == HOOK_CONSTRUCT and event.construct.outer == NULL
-    if outermost and event.phase == PHASE_BEGIN:
-        if gompy_holds == 0 and event.device >= 0 and devices[event.device].state == DEVICE_INITIALIZED:
-            gompy_holds = event.device + 1
-            device_hold(&devices[event.device], True)
-    elif gompy_holds and (outermost or event.kind == HOOK_FALLBACK):
+    if gompy_holds:
         device_hold(&devices[gompy_holds - 1], False)
         gompy_holds = 0
+
+
+cdef void note_holder(const HookEvent *event) noexcept nogil:
+    """Have a device keep its memory open while a construct runs, but not while its region runs on the host.
+
+    At the construct's end note_side takes that back.
+    """
+    global gompy_holds
+    if event.kind == HOOK_FALLBACK:
+        release_held()
+    elif event.construct.outer == NULL and event.phase == PHASE_BEGIN and gompy_holds == 0 and event.device >= 0 and \
+            devices[event.device].state == DEVICE_INITIALIZED:
+        gompy_holds = event.device + 1
+        device_hold(&devices[event.device], True)
 
 
 cdef bint is_held_for(const HookEvent *event) noexcept nogil:
@@ -309,6 +319,13 @@ cdef void end_watch() noexcept nogil:
 
 
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
+    """Both sides are compared at a construct's end yet, with the device's memory open."""
+    follow_side(event)
+    if event.kind == HOOK_CONSTRUCT and event.phase == PHASE_END and event.construct.outer == NULL:
+        release_held()
+
+
+cdef void follow_side(HookEvent *event) noexcept nogil:
     global gompy_stale_time
     cdef uint64_t begin
     cdef bint beside
@@ -372,8 +389,9 @@ cdef void note_side(HookEvent *event, int slot) noexcept nogil:
 cdef void follow_sides() noexcept nogil:
     """The run is checked."""
     global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_find_unset, gompy_tracking, gompy_stale_begun
-    global gompy_hash_target
+    global gompy_hash_target, gompy_release_held
     gompy_peek = peek_side
+    gompy_release_held = release_held
     gompy_hash_target = hash_side
     gompy_is_looked_at = is_looked_at
     gompy_mark = mark_side

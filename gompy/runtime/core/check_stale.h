@@ -90,6 +90,7 @@ static pthread_mutex_t gompy_stale_lock = PTHREAD_MUTEX_INITIALIZER;
 static gompy_peek_fn gompy_peek;
 static gompy_mark_fn gompy_mark, gompy_left, gompy_find_unset;
 static __thread int gompy_holds;  /* 1 + the device whose memory stays open while the thread's construct runs */
+static void (*gompy_release_held) (void);  /* that memory needs not stay open any longer */
 static int (*gompy_hash_target) (int device, uintptr_t target, size_t size, uint64_t *hash);
 
 /* Whether there is time for a large range: the check's share of the program's time is bounded.  */
@@ -539,6 +540,7 @@ gompy_stale_watch (void)
       gompy_watch_track (&maps, gompy_tracks[i]);
   gompy_watch_flights (&maps);
   gompy_close_maps (&maps);
+  gompy_release_held ();  /* by system calls, which the watch ends at */
   gompy_begin_watch ();
   for (unsigned i = 0; i < gompy_track_count; i++)
     for (size_t at = 0; at < gompy_tracks[i]->size; at += GOMPY_PART)
