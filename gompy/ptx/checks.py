@@ -14,6 +14,7 @@ from gompy.abi import ptx as abi
 from .access import lanes_load, lanes_store
 from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
 from .flow import flat, used
+from .seen import Access
 from .syntax import Call, Function, Immediate, Instruction, Label, Statement
 
 ALLOCATED, WRITTEN = 1, 3
@@ -139,18 +140,32 @@ def written(em: Emitter, shadow: str, size: int) -> str:
     return em.new(f"icmp eq i{8 * size} {word}, {repeated(WRITTEN, size)}")
 
 
+def begin_access(em: Emitter, address: str, size: int, space: str, fast: str) -> Access:
+    """Begin an access by a scalar address, which goes on at `fast` where nothing need be looked at."""
+    return em.seen.begin(address, size, space, fast) if em.seen is not None else Access(em, "", address)
+
+
+def look(em: Emitter, access: Access) -> None:
+    """What it accesses is written: perhaps its whole line is."""
+    if access.slot:
+        access.look(warp_word(em, "shadow", "ptr"))
+
+
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
     """memory.py's load_value, checked."""
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
     slow, done = em.fresh("slow"), em.fresh("done")
+    fast = em.fresh("fast")
     if address.vector:
         place = prepare(em, address, size, False, slow)[0]
+        em.put(f"br label %{fast}")
+        em.label(fast)
     else:
+        access = begin_access(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
         goes_on(em, written(em, shadow, size), slow)
-    fast = em.fresh("fast")
-    em.put(f"br label %{fast}")
-    em.label(fast)
+        look(em, access)
+        place = access.end(place, fast)
     full = f"<32 x {llvm}>" if address.vector else llvm
     quick = Value(llvm, address.vector, em.new(f"load {full}, ptr {place}, align {size}"))
     if varying:
@@ -178,9 +193,12 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
         mark = em.splat(Value(f"i{8 * size}", False, str(repeated(WRITTEN, size))))
         em.put(f"store {mark.typed}, ptr {shadow}, align 1")
     else:
-        place, shadow = test_place(em, address.text, size, space, slow)
         one = em.first_lane(value)
-        mark_written(em, shadow, size, slow)
+        fast = em.fresh("fast")
+        access = begin_access(em, address.text, size, space, fast)
+        place, shadow = test_place(em, address.text, size, space, slow)
+        mark_written(em, shadow, size, slow, access)
+        place = access.end(place, fast)
     em.put(f"store {one.typed}, ptr {place}, align {size}")
     em.put(f"br label %{done}")
     em.label(slow)
@@ -193,10 +211,13 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     em.label(done)
 
 
-def mark_written(em: Emitter, shadow: str, size: int, slow: str) -> None:
+def mark_written(em: Emitter, shadow: str, size: int, slow: str, access: Access) -> None:
     """Mark a word, which has to be allocated, as written: mostly it is, and a store to the shadow is saved."""
-    first, again = em.fresh("first"), em.fresh("again")
-    em.put(f"br i1 {written(em, shadow, size)}, label %{again}, label %{first}, !prof !1")
+    first, again, other = em.fresh("first"), em.fresh("again"), em.fresh("other")
+    em.put(f"br i1 {written(em, shadow, size)}, label %{other}, label %{first}, !prof !1")
+    em.label(other)
+    look(em, access)
+    em.put(f"br label %{again}")
     em.label(first)
     word = em.new(f"load i{8 * size}, ptr {shadow}, align 1")
     allocated = repeated(ALLOCATED, size)

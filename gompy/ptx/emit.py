@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from .conflicts import Conflicts
+    from .seen import Seen
 else:
     from .records import dataclass
 
@@ -107,6 +108,7 @@ class Emitter:
         self.line = 0
         self.mask = "%m"
         self.lane = ""  # the number of the one lane that code is for (singly.py)
+        self.seen: Seen | None = None  # of code that is held against the shadow (seen.py)
         self.otherwise = ""  # there, where to go on if an access is not of device memory
         self.below = 0  # … bytes to the lowest place that is accessed by the same base
         self.sure = False  # … whether an access by the same base before it was of device memory

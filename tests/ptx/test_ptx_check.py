@@ -283,6 +283,41 @@ def test_device_memory_that_was_never_written(kind: str, place: str) -> None:
         assert device.warnings == []
 
 
+LOOP = """mov.u64 %y, %a; mad.lo.u64 %z, %n, 4, %a;
+again: {};
+.loc 1 43 0
+add.u64 %y, %y, 4; setp.lt.u64 %q, %y, %z; @%q bra again;"""
+"""Each of n words by one address: of a line that is all written nothing more is looked at (seen.py)."""
+
+
+def test_a_word_of_a_loop_that_was_never_written() -> None:
+    """The others of its line have been."""
+    with Device(1 << 20, EVERYTHING) as device:
+        block = device.allocate(1024)
+        some = "sub.u64 %x, %y, %a; setp.ne.u64 %p, %x, 148; mov.u32 %i, 5; @%p st.global.u32 [%y], %i"
+        for _ in range(2):
+            run(device, kernel(LOOP.format(some)), block, 0, 256)
+        assert device.warnings == []
+        run(device, kernel(LOOP.format("ld.global.u32 %i, [%y]")), block, 0, 256)
+        assert [
+            f"read (4 bytes) at {block + 148:#x}" in w or f"{block + 148:#x} read" in w for w in device.warnings
+        ] == [True]
+
+
+def test_a_loop_that_goes_past_its_block() -> None:
+    with Device(1 << 20, EVERYTHING) as device:
+        block = device.upload(bytes(1000))
+        for code in ("ld.global.u32 %i, [%y]", "st.global.u32 [%y], %t"):
+            run(device, kernel(LOOP.format(code)), block, 0, 250)
+            line = fails(device, ILLEGAL, kernel(LOOP.format(code)), block, 0, 251)
+            assert f"illegal address {block + 1000:#x}" in line
+    with Device(1 << 20, EVERYTHING) as device:
+        odd = LOOP.replace("%z, %n", "%z, 10").replace("%y, 4", "%y, 2")
+        assert "misaligned" in fails(
+            device, MISALIGNED, kernel(odd.format("ld.global.u32 %i, [%y]")), device.upload(bytes(1000))
+        )
+
+
 def test_a_place_is_told_once() -> None:
     with Device(1 << 20, EVERYTHING) as device:
         block = device.allocate(256)
