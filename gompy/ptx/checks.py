@@ -14,7 +14,7 @@ from gompy.abi import ptx as abi
 from .access import lanes_load, lanes_store
 from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
 from .flow import flat, used
-from .seen import Access
+from .seen import Access, begin
 from .syntax import Call, Function, Immediate, Instruction, Label, Statement
 
 ALLOCATED, WRITTEN = 1, 3
@@ -140,11 +140,6 @@ def written(em: Emitter, shadow: str, size: int) -> str:
     return em.new(f"icmp eq i{8 * size} {word}, {repeated(WRITTEN, size)}")
 
 
-def begin_access(em: Emitter, address: str, size: int, space: str, fast: str) -> Access:
-    """Begin an access by a scalar address, which goes on at `fast` where nothing need be looked at."""
-    return em.seen.begin(address, size, space, fast) if em.seen is not None else Access(em, "", address)
-
-
 def look(em: Emitter, access: Access) -> None:
     """What it accesses is written: perhaps its whole line is."""
     if access.slot:
@@ -161,7 +156,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
         em.put(f"br label %{fast}")
         em.label(fast)
     else:
-        access = begin_access(em, address.text, size, space, fast)
+        access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
         goes_on(em, written(em, shadow, size), slow)
         look(em, access)
@@ -195,7 +190,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     else:
         one = em.first_lane(value)
         fast = em.fresh("fast")
-        access = begin_access(em, address.text, size, space, fast)
+        access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
         mark_written(em, shadow, size, slow, access)
         place = access.end(place, fast)

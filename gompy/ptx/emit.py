@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from .conflicts import Conflicts
-    from .seen import Seen
 else:
     from .records import dataclass
 
@@ -80,6 +79,15 @@ class ParamPlace:
     size: int
 
 
+@dataclass(slots=True)
+class SeenLines:
+    """What a function keeps of the lines of 64 bytes of which it has seen that all are written (seen.py)."""
+
+    slots: list[str]
+    places: list[int]  # lines of text where they are forgotten
+    quiet: dict[tuple[int, int], bool]  # by loop
+
+
 class Links:
     """The words of a unit's link table, filled in when the code is loaded.  Word 0 is the unit itself."""
 
@@ -108,7 +116,7 @@ class Emitter:
         self.line = 0
         self.mask = "%m"
         self.lane = ""  # the number of the one lane that code is for (singly.py)
-        self.seen: Seen | None = None  # of code that is held against the shadow (seen.py)
+        self.seen: SeenLines | None = None  # of code that is held against the shadow (seen.py)
         self.otherwise = ""  # there, where to go on if an access is not of device memory
         self.below = 0  # … bytes to the lowest place that is accessed by the same base
         self.sure = False  # … whether an access by the same base before it was of device memory

@@ -15,12 +15,13 @@ from . import bits, carries, convert, forms, operations, params, progressions, s
 from . import memory as memory_module
 from .bases import complete
 from .checks import drop_masked_loads
-from .emit import Links, ParamPlace, Value
+from .emit import Links, ParamPlace, SeenLines, Value
 from .fission import Fission, possible
 from .flow import Block
 from .inlining import MERGED
 from .opcodes import NO_RESULT, OPCODES, SIDE_EFFECTS
-from .seen import LOUD, Seen
+from .seen import complete as complete_seen
+from .seen import forget, forgets
 from .singly import Loop, Singly, Statements
 from .syntax import Call, Function, Instruction, Module, Register, Symbol, Variable
 from .uniform import Analysis, analyse
@@ -96,7 +97,7 @@ class Lowering(Statements):
         self, analysis: Analysis, links: Links, module: Module, symbol: str, called: str, kind: int = abi.PLAIN
     ) -> None:
         super().__init__(analysis, links, module.name, kind)
-        self.seen = Seen(self) if self.shadowed else None
+        self.seen = SeenLines([], [], {}) if self.shadowed else None
         self.module = module
         self.symbol = symbol
         self.called = called  # the version that V calls are made to: V, or W without rows
@@ -140,8 +141,7 @@ class Lowering(Statements):
         self.label("leave")
         self.leave()
         self.share_fuel()
-        if self.seen is not None:
-            self.seen.complete()
+        complete_seen(self)
         complete(self)
         arguments = "ptr %w, i32 %m" if self.fission is None else "ptr %w0, i32 %m0"
         head = [f'define hidden void @"{self.symbol}"({arguments}, ptr %args, ptr %d) #0 {{', "entry:"]
@@ -403,8 +403,7 @@ class Lowering(Statements):
         self.put(f"store i32 {left}, ptr %fuel")
         self.helper("yield", f"ptr {'%w' if self.fission is None else '%w0'}")  # whose stack it is
         self.put(f"store i32 {self.new('load i32, ptr %fuel')}, ptr {self.fuel}")
-        if self.seen is not None:
-            self.seen.forget()
+        forget(self)
         self.put(f"br label %{go}")
         self.label(go)
 
@@ -463,8 +462,8 @@ class Lowering(Statements):
         if skip:
             self.put(f"br label %{skip}")
             self.label(skip)
-        if self.seen is not None and (base == "call" or base in LOUD):
-            self.seen.forget()
+        if forgets(base):
+            forget(self)
         if base == "call":
             self.after_call()
 

@@ -6,12 +6,9 @@ frees memory, and what has been written stays so.  What is compared is the line 
 
 from __future__ import annotations
 
+from .emit import Emitter
 from .opcodes import ATOMIC, MEETS, ORDERS, YIELDS, having
 from .syntax import Call
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .emit import Emitter
 
 LINE = 64
 NOTHING = -1
@@ -20,50 +17,50 @@ LOUD = having(ATOMIC, ORDERS, MEETS, YIELDS)
 ELSEWHERE = frozenset(("shared", "local", "param"))
 
 
-class Seen:
-    """The lines of a function."""
+def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access:
+    """Begin an access by a scalar address: it goes on at `fast` if it meets the line that it has met before."""
+    if em.seen is None or space in ELSEWHERE or size >= LINE or not in_quiet_loop(em, em.seen.quiet):
+        return Access(em, "", address)
+    slot = em.alloca("i64", 8)
+    em.begin.append(f"  store i64 {NOTHING}, ptr {slot}")
+    em.seen.slots.append(slot)
+    key = em.new(f"and i64 {address}, {-LINE | size - 1}")
+    other = em.fresh("other")
+    test = em.new(f"icmp eq i64 {key}, {em.new(f'load i64, ptr {slot}')}")
+    em.put(f"br i1 {test}, label %{fast}, label %{other}, !prof !1")
+    em.label(other)
+    return Access(em, slot, address)
 
-    def __init__(self, em: Emitter) -> None:
-        self.em = em
-        self.slots: list[str] = []
-        self.places: list[int] = []  # lines of text where they are forgotten
-        self.loops = sorted(em.a.loops.items(), key=lambda loop: loop[1] - loop[0])
-        self.quiet: dict[tuple[int, int], bool] = {}
 
-    def begin(self, address: str, size: int, space: str, fast: str) -> Access:
-        """An access by a scalar address: it goes on at `fast` if it meets the line that it has met before."""
-        if space in ELSEWHERE or size >= LINE or not self.in_quiet_loop():
-            return Access(self.em, "", address)
-        em = self.em
-        slot = em.alloca("i64", 8)
-        em.begin.append(f"  store i64 {NOTHING}, ptr {slot}")
-        self.slots.append(slot)
-        key = em.new(f"and i64 {address}, {-LINE | size - 1}")
-        other = em.fresh("other")
-        test = em.new(f"icmp eq i64 {key}, {em.new(f'load i64, ptr {slot}')}")
-        em.put(f"br i1 {test}, label %{fast}, label %{other}, !prof !1")
-        em.label(other)
-        return Access(em, slot, address)
+def in_quiet_loop(em: Emitter, quiet: dict[tuple[int, int], bool]) -> bool:
+    """Whether the innermost loop around the block at hand neither calls nor waits; `quiet` is what is known."""
+    around = (loop for loop in em.a.loops.items() if loop[0] <= em.block <= loop[1])
+    loop = min(around, key=lambda loop: loop[1] - loop[0], default=None)
+    if loop is None:
+        return False
+    if loop not in quiet:
+        blocks = em.a.blocks[loop[0] : loop[1] + 1]
+        quiet[loop] = not any(isinstance(c, Call) or c.base in LOUD for block in blocks for c in block.code)
+    return quiet[loop]
 
-    def in_quiet_loop(self) -> bool:
-        """Whether the innermost loop around the block at hand neither calls nor waits."""
-        loop = next((loop for loop in self.loops if loop[0] <= self.em.block <= loop[1]), None)
-        if loop is None:
-            return False
-        if loop not in self.quiet:
-            blocks = self.em.a.blocks[loop[0] : loop[1] + 1]
-            self.quiet[loop] = not any(isinstance(c, Call) or c.base in LOUD for block in blocks for c in block.code)
-        return self.quiet[loop]
 
-    def forget(self) -> None:
-        """Others may free memory here."""
-        self.places.append(len(self.em.lines))
-        self.em.lines.append("")
+def forgets(base: str) -> bool:
+    """Whether others may free memory at an instruction."""
+    return base == "call" or base in LOUD
 
-    def complete(self) -> None:
-        """All slots are known."""
-        for at in self.places:
-            self.em.lines[at] = "\n".join(f"  store i64 {NOTHING}, ptr {slot}" for slot in self.slots)
+
+def forget(em: Emitter) -> None:
+    """Others may free memory here."""
+    if em.seen is not None:
+        em.seen.places.append(len(em.lines))
+        em.lines.append("")
+
+
+def complete(em: Emitter) -> None:
+    """All slots are known."""
+    if em.seen is not None:
+        for at in em.seen.places:
+            em.lines[at] = "\n".join(f"  store i64 {NOTHING}, ptr {slot}" for slot in em.seen.slots)
 
 
 class Access:

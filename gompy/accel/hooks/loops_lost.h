@@ -273,16 +273,18 @@ constant_after (basic_block block, tree value)
     {
       gimple *stmt = last_assignment (block, value, &otherwise);
       if (stmt)
-	return gimple_assign_single_p (stmt) && CONSTANT_CLASS_P (gimple_assign_rhs1 (stmt)) ? gimple_assign_rhs1 (stmt)
-											      : NULL_TREE;
+	{
+	  tree last = gimple_assign_single_p (stmt) ? gimple_assign_rhs1 (stmt) : NULL_TREE;
+	  return last && CONSTANT_CLASS_P (last) ? last : NULL_TREE;
+	}
       if (!single_pred_p (block))
 	break;
     }
   return NULL_TREE;
 }
 
-/* The only edge on which a block that is entered by another can be left, as a loop's condition when it begins; NULL: not
-   one is known.  */
+/* The only edge on which a block that is entered by another can be left, as a loop's condition when it begins;
+   NULL: not one is known.  */
 edge
 only_way (edge entered)
 {
@@ -340,8 +342,8 @@ depth_behind (basic_block block, int depth)
     }
 }
 
-/* The first statement on a way from a region's end that reads the variable, or NULL.  What the region does itself is not
-   looked at.  A block that can be left on one edge alone as it is entered is come to again by others.  */
+/* The first statement on a way from a region's end that reads the variable, or NULL.  What the region does itself is
+   not looked at.  A block that can be left on one edge alone as it is entered is come to again by others.  */
 gimple *
 first_read (basic_block region, tree var)
 {
