@@ -11,6 +11,7 @@ import os
 from gompy.abi.gcc import NAMED, SUPPORTED, major_of, nearest, newer
 from gompy.driver.errors import DriverError, quote
 from gompy.driver.searches import note_candidate
+from gompy.tools.cache_base import cache_base
 
 
 class Language:
@@ -191,9 +192,8 @@ def together() -> tuple[str, dict[str, str]]:
 
 
 def _cache_file() -> str:
-    """Where answers are kept; a path that cannot be made where there is no home (``~`` is no folder's name)."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "gompy", "compilers") if os.path.isabs(base) else "/dev/null/compilers"
+    """Where answers are kept; a path that cannot be made where there is no home."""
+    return os.path.join(cache_base() or "/dev/null", "gompy", "compilers")
 
 
 def facts(compiler: Compiler) -> Facts:

@@ -14,6 +14,8 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from gompy.tools.cache_base import cache_base
+
 VARIABLE: Final = "GOMPY_NVRTC_CACHE"
 VARIABLES: Final = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
 """Of clang's environment, what the result depends on."""
@@ -42,10 +44,8 @@ def own_files() -> list[str]:
 
 def place() -> str:
     """The folder; "" if nothing is kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
-    if os.environ.get(VARIABLE) == "0" or not os.path.isabs(base):
-        return ""
-    return os.path.join(base, "gompy", "nvrtc")
+    base = cache_base()
+    return os.path.join(base, "gompy", "nvrtc") if base and os.environ.get(VARIABLE) != "0" else ""
 
 
 def is_ours(status: os.stat_result) -> bool:

@@ -269,6 +269,19 @@ def test_default_compiler_is_taken_if_it_will_do(path_of_fakes: Path) -> None:
     assert (command.words, known.version, known.targets) == (["gcc"], "12.3.0", ["nvptx-none"])
 
 
+def test_a_home_that_is_not_there_is_not_made(path_of_fakes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what looks for one, as useradd does with /nonexistent, finds it there after root's first compilation."""
+    fake(path_of_fakes, "gcc", "12.3.0", "nvptx-none")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    home = path_of_fakes.parent / "home"
+    monkeypatch.setenv("HOME", str(home))
+    assert fit(C)[1].version == "12.3.0"
+    assert not home.exists()
+    home.mkdir()
+    assert fit(C)[1].version == "12.3.0"
+    assert (home / ".cache/gompy/compilers").is_file()
+
+
 @pytest.mark.parametrize("version", ["17.0.1", "18.2.0"])
 def test_newer_default_gives_way(path_of_fakes: Path, version: str) -> None:
     fake(path_of_fakes, "gcc", version, "nvptx-none")

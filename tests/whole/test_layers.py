@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "gompy.remote": set[str](),
     "gompy.accel": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver"},
     "gompy.cudart": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver", "gompy.ptx"},
-    "gompy.nvrtc": {"gompy", "gompy.abi", "gompy.cudart", "gompy.driver"},
+    "gompy.nvrtc": {"gompy", "gompy.abi", "gompy.cudart", "gompy.driver", "gompy.tools"},
     "gompy.check": {"gompy.abi", "gompy.objects", "gompy.tools"},
     "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
     "gompy.cli": {
