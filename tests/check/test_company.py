@@ -6,6 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
 
@@ -20,7 +22,8 @@ main (void)
     {
       int *p = omp_target_alloc (2 * sizeof *p, 0), sum = 0;
       #pragma omp target parallel num_threads(2) is_device_ptr(p)
-      p[omp_get_thread_num ()] = 1;
+      INNER
+      p[NUMBER] = 1;
       #pragma omp target is_device_ptr(p) map(tofrom: sum)
       sum = p[0] + p[1];
       wrong += sum != 2;
@@ -31,10 +34,15 @@ main (void)
 """
 
 
-def test_two_threads_write_to_new_memory_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("inner", "number"),
+    [("", "omp_get_thread_num ()"), ('_Pragma ("omp parallel num_threads(1)")', "omp_get_ancestor_thread_num (1)")],
+    ids=["a team", "each in a nested team of one"],
+)
+def test_two_threads_write_to_new_memory_at_once(tmp_path: Path, inner: str, number: str) -> None:
     # Either thread may come to the page first, and be at its write while the other one makes its own.
     env = {**os.environ, "GOMPY_ACCEL": "gcc", "OFFLOAD_EMUL_MEM": "64M"}
-    (tmp_path / "two.c").write_text(TWO)
+    (tmp_path / "two.c").write_text(TWO.replace("INNER", inner).replace("NUMBER", number))
     subprocess.run([BIN / "gompcc", "-g", "-fopenmp", "two.c", "-o", "two"], check=True, cwd=tmp_path, env=env)
     command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./two"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=env)

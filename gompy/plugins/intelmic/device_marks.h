@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-extern int omp_get_num_threads (void), omp_get_num_teams (void);
+extern int omp_get_active_level (void), omp_get_num_teams (void);
 
 #define MIC_STEPS 20000u      /* in the life of the process */
 #define MIC_FREE_STEPS 2000u  /* of these; more only if they are few for the processor time */
@@ -122,7 +122,7 @@ mic_page_unset (uint64_t page)
 static int
 mic_has_company (void)
 {
-  return omp_get_num_threads () > 1 || omp_get_num_teams () > 1;
+  return omp_get_active_level () != 0 || omp_get_num_teams () > 1;  /* a nested team of one has company, too */
 }
 
 /* A write to a page that is not stepped through.  A thread that has come here from the page before fills an array: each

@@ -184,7 +184,8 @@ cdef void target_task_body(void *data) noexcept nogil:
 cdef inline bint defers_region(const DeviceDescr *dev, void **depend) noexcept nogil:
     """Whether a region with nowait becomes a task.
 
-    With depend it does on every device: what it waits for may be behind it in this thread (omp_fulfill_event).
+    With depend it does on every device: what it waits for may be behind it in this thread (omp_fulfill_event).  Not
+    where regions are recorded, one after another.
     """
     return dev == NULL or device_runs_later(dev) or (depend != NULL and not launches_in_turn)
 
