@@ -31,7 +31,6 @@
 #define GOMPY_WATCH_OPEN 0xffffu
 #define GOMPY_WATCH_AHEAD 16u /* parts that are looked at before they are used */
 #define GOMPY_WATCH_STACK 65536
-#define GOMPY_HEAP_REACH (1ul << 30)  /* so far there are no libraries behind a heap's end */
 #define GOMPY_TRAP_FLAG 0x100
 #define GOMPY_WATCH_MASK (~(1ul << (SIGSEGV - 1)))  /* blocked while the handler runs */
 #define GOMPY_PAGE 4096ul
@@ -467,8 +466,9 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
     case SYS_getrandom:
       harmless = !gompy_meets_watch (arguments[0], arguments[1]);
       break;
-    case SYS_brk:  /* the heap grows: nothing of it lies behind its end */
-      harmless = !gompy_meets_watch (arguments[0], GOMPY_HEAP_REACH);
+    case SYS_brk:  /* the heap grows, or ends sooner: what lay there goes */
+      harmless = arguments[0] == 0 || arguments[0] >= (uintptr_t) sbrk (0)
+                 || !gompy_meets_watch (arguments[0], (uintptr_t) sbrk (0) - arguments[0]);
       break;
     case SYS_mmap: case SYS_munmap: case SYS_mprotect: case SYS_madvise:
       harmless = !gompy_meets_watch (arguments[0], arguments[1] + GOMPY_PAGE);
