@@ -132,7 +132,7 @@ def calls(texts: list[str]) -> tuple[dict[str, int], dict[str, set[str]], dict[s
             own[name] = sum(int(size) for size in _FRAME.findall(body))
             called[name] = set(_CALLED.findall(body))
             if STACK in body or ("%laneid" in body and _LANE.search(body)):
-                loops[name] = STACK in body  # without private variables there is none
+                loops[name] = loops.get(name, False) or STACK in body  # without private variables there is none
     return own, called, loops
 
 
