@@ -108,4 +108,24 @@ gompy_write_size (const unsigned char *p)
   return GOMPY_LARGEST_STORE;
 }
 
+/* Whether an instruction saves registers: xsave, xsaveopt, xsavec, xsaves, fxsave.  */
+static int
+gompy_saves_registers (const unsigned char *p)
+{
+  if ((*p & 0xf0) == 0x40)
+    p++;
+  if (*p != 0x0f || (p[1] != 0xae && p[1] != 0xc7) || p[2] >= 0xc0)
+    return 0;
+  int which = p[2] >> 3 & 7;
+  return which == 4 || (p[1] == 0xae ? which == 0 || which == 6 : which == 5);
+}
+
+/* The same where it faults at ADDRESS.  What registers are saved in begins and ends where lines do, and is larger; the
+   dynamic linker has it on the stack, right below the caller's frame.  */
+static unsigned
+gompy_write_size_at (const unsigned char *p, unsigned long address)
+{
+  return gompy_saves_registers (p) ? 64 - (unsigned) (address % 64) : gompy_write_size (p);
+}
+
 #endif

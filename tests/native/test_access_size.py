@@ -32,17 +32,43 @@ STORES = (
     ("rep stosq", 64),
 )
 
+SAVES = (
+    ("xsave 64(%rsp)", 1),
+    ("xsave64 (%rdi)", 1),
+    ("xsaveopt (%rdi)", 1),
+    ("xsavec 64(%rsp)", 1),
+    ("xsavec64 (%r9)", 1),
+    ("xsaves (%rdi)", 1),
+    ("fxsave (%rdi)", 1),
+    ("xrstor (%rdi)", 64),
+    ("cmpxchg8b (%rdi)", 64),
+    ("mfence", 64),
+    ("movl %eax, (%rdi)", 4),
+)
+"""What each writes at most that faults at the last byte of a line: for registers, the last one that it writes."""
 
-def test_the_bytes_that_stores_write(tmp_path: Path) -> None:
-    """Never fewer than it writes, or what is beside would be taken for unwritten; and not many more."""
-    code = "".join(f"s{i}: {text}\n.skip 16, 0x90\n" for i, (text, _) in enumerate(STORES))
-    (tmp_path / "stores.s").write_text(f".text\n{code}.globl " + ", ".join(f"s{i}" for i in range(len(STORES))) + "\n")
-    shown = "".join(f'  printf ("%u\\n", gompy_write_size (s{i}));\n' for i in range(len(STORES)))
-    named = "".join(f"extern const unsigned char s{i}[];\n" for i in range(len(STORES)))
-    (tmp_path / "main.c").write_text(
+
+def sizes(folder: Path, stores: tuple[tuple[str, int], ...], call: str) -> list[tuple[str, int]]:
+    """Instructions with what a call says of each."""
+    code = "".join(f"s{i}: {text}\n.skip 16, 0x90\n" for i, (text, _) in enumerate(stores))
+    (folder / "stores.s").write_text(f".text\n{code}.globl " + ", ".join(f"s{i}" for i in range(len(stores))) + "\n")
+    shown = "".join(f'  printf ("%u\\n", {call.format(f"s{i}")});\n' for i in range(len(stores)))
+    named = "".join(f"extern const unsigned char s{i}[];\n" for i in range(len(stores)))
+    (folder / "main.c").write_text(
         f'#include <stdio.h>\n#include "gompy/native/access_size.h"\n{named}int main (void)\n{{\n{shown}}}\n'
     )
     command = ["gcc", "-w", f"-I{ROOT}", "main.c", "stores.s", "-o", "sizes"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    sizes = subprocess.run([tmp_path / "sizes"], capture_output=True, text=True, check=True).stdout.split()
-    assert [(text, int(size)) for (text, _), size in zip(STORES, sizes, strict=True)] == list(STORES)
+    subprocess.run(command, cwd=folder, check=True)
+    said = subprocess.run([folder / "sizes"], capture_output=True, text=True, check=True).stdout.split()
+    return [(text, int(size)) for (text, _), size in zip(stores, said, strict=True)]
+
+
+def test_the_bytes_that_stores_write(tmp_path: Path) -> None:
+    """Never fewer than it writes, or what is beside would be taken for unwritten; and not many more."""
+    assert sizes(tmp_path, STORES, "gompy_write_size ({})") == list(STORES)
+    assert sizes(tmp_path, STORES, "gompy_write_size_at ({}, 63)") == list(STORES)
+
+
+def test_what_saves_registers_ends_where_a_line_does(tmp_path: Path) -> None:
+    """The dynamic linker saves them right below a frame: an array that begins there is not written."""
+    assert sizes(tmp_path, SAVES, "gompy_write_size_at ({}, 63)") == list(SAVES)

@@ -344,7 +344,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
   else if (mic_may_step (page, writes))
     {
       if (writes)
-        mic_mark_good (offset, page, gompy_write_size ((const unsigned char *) pc));
+        mic_mark_good (offset, page, gompy_write_size_at ((const unsigned char *) pc, offset));
       mic_step (page, context);
     }
   else if (writes)

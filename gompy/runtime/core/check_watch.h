@@ -342,7 +342,7 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
   number = (page - w->begin) / GOMPY_PAGE;
   if (writes)
     {
-      size_t size = gompy_write_size ((const unsigned char *) pc);
+      size_t size = gompy_write_size_at ((const unsigned char *) pc, address);
       gompy_flight_judge (address, 1, 1, in_program, pc);
       w->writes[number] += gompy_is_newer (address, size);
       gompy_note_write (address, size);
