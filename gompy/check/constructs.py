@@ -40,15 +40,8 @@ def absent(now: Situation, event: Event) -> None:
         return
     name = now.names.of(event)
     what = event.what.removeprefix("target ")
-    finding = Finding(
-        "not-present",
-        now.place(event),
-        f"{what} of {name or 'memory'} ({amount(event.size)}), which is not mapped to device {event.device}",
-        event.device,
-        variable=name,
-        start=event.start,
-        size=event.size,
-    )
+    said = f"{what} of {name or 'memory'} ({amount(event.size)}), which is not mapped to device {event.device}"
+    finding = now.about(event, "not-present", now.place(event), said, name)
     gone = now.was_mapped(event.device, event.start)
     target = now.pointed_to(event, event.start) if event.size == WORD else None
     if target is not None and target.item.endswith("]"):
@@ -117,15 +110,8 @@ def _beyond_mapped(now: Situation, event: Event, start: int, size: int, old: int
 def _not_present(now: Situation, event: Event, start: int, size: int) -> None:
     """A present clause, and what it names is not mapped."""
     name = now.names.at(start, size, event.frame)
-    finding = Finding(
-        "not-present",
-        now.place(event),
-        f"present clause for {name or 'memory'} ({amount(size)}), which is not mapped to device {event.device}",
-        event.device,
-        variable=name,
-        start=start,
-        size=size,
-    )
+    said = f"present clause for {name or 'memory'} ({amount(size)}), which is not mapped to device {event.device}"
+    finding = now.about(replace(event, start=start, size=size), "not-present", now.place(event), said, name)
     gone = now.was_mapped(event.device, start)
     finding.notes += now.history(gone) if gone is not None else now.nearest(event.device, start)
     finding.mend = mend("not-present", name or "it", finding.place.file, now.acc)
@@ -143,19 +129,11 @@ def left(now: Situation, event: Event) -> None:
         return
     name = mapping.name or now.names.of(event)
     again = f", {event.count} times" if event.count > 1 else ""
-    now.add(
-        Finding(
-            "still-mapped",
-            mapping.place,
-            f"{name or 'memory'} ({amount(event.size)}) is still mapped to device {event.device} when the program "
-            f"ends{again}",
-            event.device,
-            variable=name,
-            start=event.start,
-            size=event.size,
-            mend=f"an exit data for {name or 'it'} to each enter data",
-        )
-    )
+    device = event.device
+    said = f"{name or 'memory'} ({amount(event.size)}) is still mapped to device {device} when the program ends{again}"
+    finding = now.about(event, "still-mapped", mapping.place, said, name)
+    finding.mend = f"an exit data for {name or 'it'} to each enter data"
+    now.add(finding)
 
 
 def past_block(now: Situation, event: Event) -> None:
@@ -167,15 +145,8 @@ def past_block(now: Situation, event: Event) -> None:
     else:
         where = f"ends after {event.count}"
         mended = f"map no more of {name or 'it'} than was allocated, or allocate more"
-    finding = Finding(
-        "past-block",
-        now.place(event),
-        f"{event.what or 'target'} is to map {amount(event.size)} of {name or 'memory'}, "
-        f"whose block of the heap {where}",
-        event.device,
-        variable=name,
-        start=event.start,
-        size=event.size,
-        mend=mended,
-    )
+    size, what = amount(event.size), event.what or "target"
+    said = f"{what} is to map {size} of {name or 'memory'}, whose block of the heap {where}"
+    finding = now.about(event, "past-block", now.place(event), said, name)
+    finding.mend = mended
     now.add(finding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gompy.abi.check_log import Flight, Stale
-from gompy.check.findings import Finding, Note
+from gompy.check.findings import Note
 from gompy.check.log import Event
 from gompy.check.mapped import Mapping, made_here
 from gompy.check.mends import mend
@@ -31,15 +31,9 @@ def stale(now: Situation, event: Event) -> None:
         why = f"which was copied from memory of device {event.device} that nothing had written"
     else:
         why = f"which device {event.device} has changed, and which has not been copied back since"
-    finding = Finding(
-        "unset-host" if unset else "stale-host",
-        place if place.line or mapping is None else mapping.gone or mapping.place,
-        f"the host reads {name or 'memory'} (byte {event.count} of {event.size}), {why}",
-        event.device,
-        variable=name,
-        start=event.start,
-        size=event.size,
-    )
+    where = place if place.line or mapping is None else mapping.gone or mapping.place
+    said = f"the host reads {name or 'memory'} (byte {event.count} of {event.size}), {why}"
+    finding = now.about(event, "unset-host" if unset else "stale-host", where, said, name)
     item = mapping.item if mapping is not None else name
     kind = finding.kind if unset or gone is None else "stale-host-gone"
     finding.mend = mend(kind, item, finding.place.file, now.acc)
@@ -64,16 +58,11 @@ def _flight_queued(now: Situation, event: Event) -> None:
     """The host has used what a queue copies, and has not waited for that."""
     name, put = now.queued.get((event.device, event.start, event.size), ("", Place()))
     used, way = "written" if event.kind else "read", "from" if event.flags & Flight.BACK else "to"
-    finding = Finding(
-        "race",
-        now.names.place(event.where),
+    said = (
         f"{name or 'memory'} (byte {event.count} of {event.size}) is {used} by the host, which has not waited for "
-        f"the queue that copies it {way} device {event.device}",
-        event.device,
-        variable=name,
-        start=event.start,
-        size=event.size,
+        f"the queue that copies it {way} device {event.device}"
     )
+    finding = now.about(event, "race", now.names.place(event.where), said, name)
     finding.mend = mend("race-host", name, finding.place.file, True)
     finding.notes.append(Note(put, "it is put into the queue here, with async"))
     now.add(finding)
@@ -89,17 +78,12 @@ def flight(now: Situation, event: Event) -> None:
     done, begins = "written" if event.kind else "read", now.place(event) if mapping is None else mapping.place
     function = demangled(now.names.function(mapping.region)) if mapping is not None else ""
     region = f"region {function}" if function else "a region"
-    finding = Finding(
-        "race",
-        now.names.place(event.where) if event.where else begins,
+    said = (
         f"{name or 'memory'} (byte {event.count} of {event.size}) is {done} by the host, which has not waited for "
-        f"{region} on device {event.device} that maps it",
-        event.device,
-        function,
-        name,
-        event.start,
-        event.size,
+        f"{region} on device {event.device} that maps it"
     )
+    finding = now.about(event, "race", now.names.place(event.where) if event.where else begins, said, name)
+    finding.region = function
     mended = "race-host-task" if event.flags & Flight.DEPEND else "race-host"
     finding.mend = mend(mended, name, finding.place.file, now.acc)
     finding.notes.append(Note(begins, f"{region} begins here, with nowait, and maps {name or 'it'}"))

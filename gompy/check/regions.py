@@ -24,17 +24,26 @@ def where_beyond(distance: int, before: bool) -> str:
     return f"{amount(distance)} behind its end" if distance else "the byte behind its end"
 
 
+def begins(now: Situation, region: str) -> Note:
+    """Where a region's directive is."""
+    return Note(now.directive(), f"region {region} begins here")
+
+
+def part_of(mapping: Mapping | None, address: int) -> str:
+    """Which byte of an object is at an address of the device."""
+    return f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None else ""
+
+
 def fault(now: Situation, region: str, place: Place, address: int, why: str) -> None:
     """A region has used an address that is not mapped to its device."""
     device, launch = now.launch_of()
     now.frame = launch.frame if launch is not None else now.frame
-    directive = now.place(launch) if launch is not None else Place()
     if match := BEYOND.search(why):
-        beyond(now, region, place, device, directive, match)
+        beyond(now, region, place, device, match)
         return
     if "freed block" in why and (block := now.blocks.at(device, address)) is not None:
         finding = now.blocks.used_freed(region, place, device, block)
-        finding.notes.append(Note(directive, f"region {region} begins here"))
+        finding.notes.append(begins(now, region))
         now.add(finding)
         return
     on_host = "is the host's" in why or "not device memory" in why
@@ -84,22 +93,21 @@ def fault(now: Situation, region: str, place: Place, address: int, why: str) -> 
         colon = "" if why.startswith("is ") else ":"
         ended(now, region, place, f"address {address:#x}{colon} {why}")
         return
-    finding.notes.append(Note(directive, f"region {region} begins here"))
+    finding.notes.append(begins(now, region))
     now.add(finding)
 
 
 def ended(now: Situation, region: str, place: Place, why: str) -> None:
     """A region has ended by something else than what is mapped."""
-    device, launch = now.launch_of()
-    directive = now.place(launch) if launch is not None else Place()
+    device, _ = now.launch_of()
     message = f"region {region} on device {device}: {why}"
-    finding = Finding("fault", place if place.line else directive, message, device, region)
+    finding = Finding("fault", place if place.line else now.directive(), message, device, region)
     if place.line:
-        finding.notes.append(Note(directive, f"region {region} begins here"))
+        finding.notes.append(begins(now, region))
     now.add(finding)
 
 
-def beyond(now: Situation, region: str, place: Place, device: int, directive: Place, match: re.Match[str]) -> None:
+def beyond(now: Situation, region: str, place: Place, device: int, match: re.Match[str]) -> None:
     """A region has gone beyond what is mapped of an object."""
     distance, side, size, host = int(match[1]), match[2], int(match[3]), int(match[4], 16)
     mapping = now.live.get((device, host))
@@ -118,7 +126,7 @@ def beyond(now: Situation, region: str, place: Place, device: int, directive: Pl
     )
     if mapping is not None:
         finding.notes.append(made_here(mapping))
-    finding.notes.append(Note(directive, f"region {region} begins here"))
+    finding.notes.append(begins(now, region))
     now.add(finding)
 
 
@@ -134,14 +142,13 @@ def read_doubtful(now: Situation, region: str, place: Place, address: int, size:
 
 def _read_stale(now: Situation, region: str, place: Place, address: int, mapping: Mapping | None) -> None:
     """It is that the host has newer contents."""
-    device, launch = now.launch_of()
+    device, _ = now.launch_of()
     name = mapping.name if mapping is not None else ""
-    part = f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None else ""
     finding = Finding(
         "stale-device",
         place,
-        f"region {region} on device {device} reads {name or 'memory'}{part}, which the host has changed since it "
-        "was copied there",
+        f"region {region} on device {device} reads {name or 'memory'}{part_of(mapping, address)}, "
+        "which the host has changed since it was copied there",
         device,
         region,
         name,
@@ -151,21 +158,20 @@ def _read_stale(now: Situation, region: str, place: Place, address: int, mapping
     )
     if mapping is not None and mapping.what:
         finding.notes.append(made_here(mapping))
-    finding.notes.append(Note(now.place(launch) if launch is not None else Place(), f"region {region} begins here"))
+    finding.notes.append(begins(now, region))
     now.add(finding)
 
 
 def _read_unset(now: Situation, region: str, place: Place, address: int, size: int) -> None:
     """A region has read memory of the device that nothing wrote."""
-    device, launch = now.launch_of()
-    directive = now.place(launch) if launch is not None else Place()
+    device, _ = now.launch_of()
     mapping = now.on_device(device, address)
     name = mapping.name if mapping is not None else ""
     finding = Finding(
         "unset",
         place,
         f"region {region} on device {device} reads {name or 'device memory'}, which nothing has written there"
-        + (f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None and name else ""),
+        + (part_of(mapping, address) if name else ""),
         device,
         region,
         name,
@@ -177,22 +183,22 @@ def _read_unset(now: Situation, region: str, place: Place, address: int, size: i
     )
     if mapping is not None:
         finding.notes.append(made_here(mapping))
-    finding.notes.append(Note(directive, f"region {region} begins here"))
+    finding.notes.append(begins(now, region))
     now.add(finding)
 
 
 def race(now: Situation, region: str, address: int, done: tuple[str, str], places: tuple[Place, Place]) -> None:
     """Two threads of a region have used the same memory; ``done``, ``places``: of the later one, then the other."""
-    device, launch = now.launch_of()
+    device, _ = now.launch_of()
     mapping = now.on_device(device, address)
     name = mapping.name if mapping is not None else ""
-    part = f" (byte {address - mapping.address} of {mapping.size})" if mapping is not None else ""
+    what = f"{name or 'memory'}{part_of(mapping, address)}"
     # Which is seen first is chance: a write is told of, then the other one.
     (verb, place), (other, there) = sorted(zip(done, places, strict=True), key=lambda a: (a[0] == "read", str(a[1])))
     finding = Finding(
         "race",
         place,
-        f"{name or 'memory'}{part} is {verb} in region {region} on device {device}, and {other} by another thread "
+        f"{what} is {verb} in region {region} on device {device}, and {other} by another thread "
         "of it, and nothing says which is first",
         device,
         region,
@@ -202,5 +208,5 @@ def race(now: Situation, region: str, address: int, done: tuple[str, str], place
         mend=mend("race", name, place.file, now.acc),
     )
     finding.notes.append(Note(there, f"it is {other} here by the other thread"))
-    finding.notes.append(Note(now.place(launch) if launch is not None else Place(), f"region {region} begins here"))
+    finding.notes.append(begins(now, region))
     now.found.setdefault(finding.key(), finding)  # how often is not known

@@ -56,6 +56,15 @@ class Situation:
             return device, event
         return found or (0, None)
 
+    def directive(self) -> Place:
+        """Where that region's directive is."""
+        _, launch = self.launch_of()
+        return self.place(launch) if launch is not None else Place()
+
+    def about(self, event: Event, kind: str, place: Place, message: str, name: str) -> Finding:
+        """A finding of the memory that a record is about, whose name is known by now."""
+        return Finding(kind, place, message, event.device, variable=name, start=event.start, size=event.size)
+
     def was_mapped(self, device: int, address: int) -> Mapping | None:
         """What was mapped last at a host address, and is no longer."""
         for number, mapping in reversed(self.gone):
