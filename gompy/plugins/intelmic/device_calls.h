@@ -120,7 +120,7 @@ static size_t
 mic_text_size (const char *text)
 {
   size_t size = 0, part;
-  while (mic_marks != NULL && mic_is_readable (text + size, 1))
+  while (mic_is_readable (text + size, 1))
     {
       part = 4096 - ((uintptr_t) text + size) % 4096;
       const char *end = memchr (text + size, 0, part);
@@ -135,7 +135,7 @@ mic_text_size (const char *text)
 static void
 mic_kernel_uses_parts (const struct iovec *parts, size_t count, int writes, void *pc)
 {
-  if (mic_marks == NULL || count > MIC_PARTS_MOST || !mic_is_readable (parts, count * sizeof *parts))
+  if (count > MIC_PARTS_MOST || !mic_is_readable (parts, count * sizeof *parts))
     return;
   for (size_t i = 0; i < count; i++)
     mic_kernel_uses (parts[i].iov_base, parts[i].iov_len, writes, pc);
@@ -146,7 +146,7 @@ mic_kernel_uses_parts (const struct iovec *parts, size_t count, int writes, void
 static void
 mic_kernel_counts (const void *p, const socklen_t *size, void *pc)
 {
-  if (mic_marks == NULL || p == NULL || !mic_is_readable (size, sizeof *size))
+  if (p == NULL || !mic_is_readable (size, sizeof *size))
     return;
   mic_kernel_uses (p, *size, 1, NULL);
   mic_kernel_uses (size, sizeof *size, 0, pc);
@@ -156,7 +156,7 @@ mic_kernel_counts (const void *p, const socklen_t *size, void *pc)
 static void
 mic_kernel_uses_messages (const char *at, size_t count, size_t stride, int writes, void *pc)
 {
-  if (mic_marks == NULL || count > MIC_PARTS_MOST)
+  if (count > MIC_PARTS_MOST)
     return;
   for (size_t i = 0; i < count; i++, at += stride)
     {

@@ -11,7 +11,7 @@ cdef public void kernel_uses "mic_kernel_uses"(const void *p, size_t size, bint 
     """Open what the kernel is to use, and note a read of what is doubtful."""
     cdef uint64_t where = 0
     cdef unsigned mark
-    if control == NULL or control.marked == 0 or p == NULL:
+    if p == NULL:
         return
     mark = open_for_kernel(p, size, writes, control.exact != 0, &where)
     if mark:
@@ -20,5 +20,4 @@ cdef public void kernel_uses "mic_kernel_uses"(const void *p, size_t size, bint 
 
 cdef public void kernel_reads_text "mic_kernel_reads_text"(const char *text) noexcept nogil:
     """The same of a string, whose bytes are judged as they are read here."""
-    if control != NULL and control.marked != 0:
-        kernel_uses(text, text_size(text), True, NULL)
+    kernel_uses(text, text_size(text), True, NULL)
