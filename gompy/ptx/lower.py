@@ -462,7 +462,7 @@ class Lowering(Statements):
         if skip:
             self.put(f"br label %{skip}")
             self.label(skip)
-        if forgets(base):
+        if forgets(code):
             forget(self)
         if base == "call":
             self.after_call()

@@ -1,14 +1,14 @@
 """Lines of 64 bytes of which checked code has seen that all are written: accesses to them need no other look.
 
-An access by one address in a loop that neither calls nor waits keeps the line that it met last.  In such a loop nobody
-frees memory, and what has been written stays so.  What is compared is the line and the alignment at once.
+An access by one address keeps the line that it met last, in a loop that neither calls, waits nor reads what others
+order by.  What others free meanwhile they free in no order with it.  Line and alignment are compared at once.
 """
 
 from __future__ import annotations
 
 from .emit import Emitter
-from .opcodes import ATOMIC, MEETS, ORDERS, YIELDS, having
-from .syntax import Call
+from .opcodes import ATOMIC, MEETS, ORDERS, STRONG, YIELDS, having
+from .syntax import Call, Instruction
 
 LINE = 64
 NOTHING = -1
@@ -33,20 +33,20 @@ def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access
 
 
 def in_quiet_loop(em: Emitter, quiet: dict[tuple[int, int], bool]) -> bool:
-    """Whether the innermost loop around the block at hand neither calls nor waits; `quiet` is what is known."""
+    """Whether the innermost loop around the block at hand forgets nowhere; `quiet` is what is known."""
     around = (loop for loop in em.a.loops.items() if loop[0] <= em.block <= loop[1])
     loop = min(around, key=lambda loop: loop[1] - loop[0], default=None)
     if loop is None:
         return False
     if loop not in quiet:
         blocks = em.a.blocks[loop[0] : loop[1] + 1]
-        quiet[loop] = not any(isinstance(c, Call) or c.base in LOUD for block in blocks for c in block.code)
+        quiet[loop] = not any(forgets(code) for block in blocks for code in block.code)
     return quiet[loop]
 
 
-def forgets(base: str) -> bool:
-    """Whether others may free memory at an instruction."""
-    return base == "call" or base in LOUD
+def forgets(code: Instruction | Call) -> bool:
+    """Whether memory may have been freed in an order with what follows an instruction."""
+    return isinstance(code, Call) or code.base in LOUD or not STRONG.isdisjoint(code.mods)
 
 
 def forget(em: Emitter) -> None:

@@ -80,3 +80,11 @@ def test_what_is_written_is_not_marked_again() -> None:
     line = r"\1:\n(?:  (?!store i32|br).*\n)*  br label %(\w+)\n"  # perhaps all of it is (seen.py)
     marked = rf"\2:\n(?:  .*\n)*\w+:\n  store i32 {0x03030303}, .*\n  br label %\3\n"
     assert re.search(asked + line + marked, ir("st.u32 [%a], %n;", abi.CHECKED))
+
+
+def test_a_loop_that_reads_what_others_order_by_keeps_no_line() -> None:
+    """What it reads may say that another block has freed what the loop goes over."""
+    kept = "store i64 -1"  # seen.py
+    assert kept in ir("st.u32 [%a], %n;", abi.CHECKED)
+    assert kept not in ir("ld.volatile.global.u32 %n, [%a]; st.u32 [%a], %n;", abi.CHECKED)
+    assert kept not in ir("ld.acquire.gpu.global.u32 %n, [%a]; st.u32 [%a], %n;", abi.CHECKED)
