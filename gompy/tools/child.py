@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,7 +15,10 @@ from gompy.tools.process import NOT_IGNORED
 KEYBOARD: Final = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal sends to both; the program decides, and this process waits for it."""
 HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-"""What is sent to this process alone, and meant for the program: that gets it, and what there is to say is said."""
+"""What may be sent to this process alone, and is meant for the program: that gets it, and what there is to say is said.
+
+What is sent to all of the group, as by a terminal that closes, the program gets twice.
+"""
 
 
 def become(command: list[str], env: dict[str, str]) -> NoReturn:
@@ -38,7 +42,8 @@ def run_child(command: list[str], env: dict[str, str], started: Callable[[int], 
     def hand_on(number: int, _frame: FrameType | None) -> None:
         if child is None:
             came.append(number)
-        else:
+            return
+        with contextlib.suppress(PermissionError):  # of a program that another user runs, as by sudo: it is waited for
             child.send_signal(number)
 
     before = {number: signal.getsignal(number) for number in (*KEYBOARD, *HANDED_ON)}
@@ -55,7 +60,7 @@ def run_child(command: list[str], env: dict[str, str], started: Callable[[int], 
                 signal.signal(sent, hand_on)
         child = subprocess.Popen(command, env=env, preexec_fn=usual_signals)
         for early in came:  # while it was started
-            child.send_signal(early)
+            hand_on(early, None)
         if started is not None:
             started(child.pid)
         code = child.wait()

@@ -133,6 +133,20 @@ def test_a_signal_for_the_command_is_the_programs(built: Tools, tmp_path: Path, 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_signal_that_may_not_be_sent_ends_nothing() -> None:
+    """As to a program that sudo has started: it is waited for all the same."""
+    script = (
+        "import os, subprocess\n"
+        "from gompy.tools.child import run_child\n"
+        "def refuse(child, number):\n"
+        "    raise PermissionError(1, 'Operation not permitted')\n"
+        "subprocess.Popen.send_signal = refuse\n"
+        "print(run_child(['sh', '-c', 'kill -TERM $PPID; exit 3'], dict(os.environ)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_is_ignored_stays_so(built: Tools, number: signal.Signals) -> None:
     """As by nohup, or for a job in the background."""
