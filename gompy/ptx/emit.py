@@ -10,6 +10,7 @@ import struct
 
 from gompy.abi import ptx as abi
 
+from . import wanted
 from .strides import Exact, Strides
 from .sums import Sums
 from .syntax import (
@@ -327,8 +328,17 @@ class Emitter:
                 self.fail(f"registers of type '.{register.type}' are not implemented")
             full = self.slot_type(register)
             name = self.slots[register] = self.alloca(full, 64 if full[0] == "<" else 8)
-            self.begin.append(f"  store {full} zeroinitializer, ptr {name}")
+            if full[0] == "<" or not self.surely_set(register):
+                self.begin.append(f"  store {full} zeroinitializer, ptr {name}")
         return name
+
+    def surely_set(self, register: Register) -> bool:
+        """Whether one instruction sets a register, and comes first wherever it is read: it needs no value before.
+
+        LLVM follows a slot with one store at once; for each other one it looks for the blocks where values meet.
+        """
+        from_start = wanted.DEBUGGER or self.a.live[0] >> register.number & 1
+        return not from_start and register in self.single()
 
     def slot_type(self, register: Register) -> str:
         """The LLVM type of a register's alloca."""
