@@ -9,7 +9,7 @@ LOOPS   := gompy/_native/accel/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload lto_wrapper -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/cudart/include/*' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-random check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE) $(LOOPS)  ## set up, build; the commands are in .venv/bin
 
@@ -160,6 +160,11 @@ check-sanitizers: all  ## random operations of many threads, the compiled parts 
 
 check-endurance: all  ## 10^8 random operations of 64 threads on 8 devices against a model, with bounded memory
 	@$(BIN)/python testsuite/storm/run.py --long $(STORM)
+
+# RANDOM_PROGRAMS="--first 100 --count 20 --ways nvptx --options --float": other programs.
+check-random: all  ## random C programs of csmith as regions on both devices, plain and checked, against the host
+	@sh .ci/packages random
+	@$(BIN)/python testsuite/random/run.py $(RANDOM_PROGRAMS)
 
 # NEWCOMER="--system trixie": one of the systems.
 check-newcomer:  ## docs/start.md typed line by line in fresh trees of Debian 12 and 13, with times, as root
