@@ -326,7 +326,11 @@ enum { GOMPY_SIGNAL_STACK = 65536 };
 
 /* the warp whose code this thread runs; read by a signal handler */
 static __thread struct gompy_warp *volatile gompy_running __attribute__ ((tls_model ("initial-exec")));
-static struct sigaction gompy_old_segv, gompy_old_bus;
+static struct gompy_old_actions
+{
+  struct sigaction first, last;  /* when kernels ran first, and when this handler was set last */
+  int found;
+} gompy_old_segv, gompy_old_bus;
 static void gompy_fault (struct gompy_warp *, uint64_t address, uint64_t pc);   /* executor.pyx; notes it */
 static void *gompy_home (struct gompy_warp *);          /* the scheduler's stack */
 
@@ -345,17 +349,29 @@ gompy_on_signal (int number, siginfo_t *info, void *context)
       uc->uc_mcontext.gregs[REG_RIP] = (greg_t) (uintptr_t) gompy_resume;
       return;
     }
-  struct sigaction *old = number == SIGSEGV ? &gompy_old_segv : &gompy_old_bus;
+  /* A handler that was set over this one, and that this one was set over again, hands the signal on to this one: from
+     a deeper frame then.  (One may also leave by longjmp.)  */
+  static __thread struct { void *context, *frame; } handing __attribute__ ((tls_model ("initial-exec")));
+  struct gompy_old_actions *before = number == SIGSEGV ? &gompy_old_segv : &gompy_old_bus;
+  int again = handing.context == context && __builtin_frame_address (0) < handing.frame;
+  struct sigaction *old = again ? &before->first : &before->last;
+  if (!again)
+    {
+      handing.context = context;
+      handing.frame = __builtin_frame_address (0);
+    }
   if (old->sa_flags & SA_SIGINFO)
     old->sa_sigaction (number, info, context);
   else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
     old->sa_handler (number);
   else
     signal (number, SIG_DFL);           /* the instruction is tried again, and ends the program */
+  if (!again)
+    handing.context = NULL;
 }
 
 static void
-gompy_catch_one (int number, struct sigaction *old)
+gompy_catch_one (int number, struct gompy_old_actions *old)
 {
   struct sigaction now, want = { 0 };
   want.sa_sigaction = gompy_on_signal;
@@ -363,7 +379,10 @@ gompy_catch_one (int number, struct sigaction *old)
   sigaction (number, NULL, &now);
   if (now.sa_sigaction != gompy_on_signal)
     {
-      *old = now;
+      old->last = now;
+      if (!old->found)
+        old->first = now;
+      old->found = 1;
       sigaction (number, &want, NULL);
     }
 }

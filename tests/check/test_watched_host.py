@@ -389,3 +389,45 @@ def test_states_of_the_drivers_threads_stay_open(tmp_path: Path) -> None:
     opened, value = done.stdout.split()
     assert (done.returncode, value) == (0, "60"), done.stderr
     assert 0 < int(opened) < 60
+
+
+FRAMES = """
+#include <stdio.h>
+__attribute__ ((noinline)) static int
+called (int d, volatile int *p)
+{
+  volatile char room[200];
+  room[0] = d;
+  room[199] = d;
+  return *p + room[0] + room[199];
+}
+int main (void)
+{
+  int n = 0, a[16], sum = 0;
+  for (int i = 0; i < 16; i++)
+    a[i] = i;
+  #pragma omp target data map(to: a)
+  {
+    #pragma omp target map(always, from: n)
+    {
+      for (int i = 0; i < 16; i++)
+        a[i] += 5;
+      n = 1;
+    }
+    for (int k = 0; k < 150; k++)
+      sum += called (k, &n);
+    sum += a[8];
+    printf ("%d\\n", sum);
+  }
+}
+"""
+
+
+def test_an_array_on_the_stack_beside_the_frames_of_many_calls(tmp_path: Path) -> None:
+    """They use its page more than 600 times, which was all that a page might take."""
+    (tmp_path / "beside.c").write_text(FRAMES)
+    subprocess.run([BIN / "gompcc", "-g", "-O1", "-fopenmp", "beside.c"], cwd=tmp_path, check=True)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./a.out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 86, done.stderr
+    assert "beside.c:26: error: the host reads a (byte 32 of 64)" in done.stderr

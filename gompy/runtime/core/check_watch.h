@@ -26,7 +26,7 @@
 #define GOMPY_WATCHED_PAGES (GOMPY_WATCHED * 1024u)
 #define GOMPY_WATCH_FREE_STEPS 5000u  /* more only if they are few for the time that has passed */
 #define GOMPY_WATCH_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
-#define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct */
+#define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct; more only if as many are left after them */
 #define GOMPY_WATCH_WRITES 24u        /* in it, of what is newer on a device: the program writes it anew */
 #define GOMPY_WATCH_OPEN 0xffffu
 #define GOMPY_WATCH_AHEAD 16u /* parts that are looked at before they are used */
@@ -160,7 +160,7 @@ gompy_end_watch (void)
   gompy_trap_due |= gompy_stepping_count != 0;
   for (unsigned i = 0; i < 3 && gompy_actions_ours; i++)
     if (gompy_watch_signals[i] != SIGTRAP || !gompy_trap_due)
-      gompy_set_action (i, &gompy_old_actions[i], NULL);
+      gompy_restore_action (i);
   gompy_actions_ours = 0;
   gompy_watch_count = 0;
   gompy_stepping_count = 0;
@@ -176,7 +176,7 @@ gompy_end_due_step (ucontext_t *context)
   gompy_trap_due = 0;
   for (unsigned i = 0; i < 3 && !gompy_actions_ours; i++)
     if (gompy_watch_signals[i] == SIGTRAP)
-      gompy_set_action (i, &gompy_old_actions[i], NULL);
+      gompy_restore_action (i);
 }
 
 static struct gompy_watched *
@@ -308,16 +308,26 @@ gompy_meets_closed (uintptr_t begin, size_t size)
   return 0;
 }
 
-/* Whether steps are few as yet.  */
-static int
-gompy_has_steps (void)
+/* How many steps may be made now.  */
+static uint64_t
+gompy_steps_left (void)
 {
-  return gompy_watch_steps < GOMPY_WATCH_FREE_STEPS
-	 || (gompy_now () - gompy_stale_begun) / GOMPY_WATCH_STEP_PERIOD > gompy_watch_steps;
+  uint64_t may = (gompy_now () - gompy_stale_begun) / GOMPY_WATCH_STEP_PERIOD;
+  may = may > GOMPY_WATCH_FREE_STEPS ? may : GOMPY_WATCH_FREE_STEPS;
+  return may > gompy_watch_steps ? may - gompy_watch_steps : 0;
+}
+
+/* Whether a page may have another.  That of an array on the stack has the frames of all that the program calls from
+   there: 600 steps are 60 calls, so it may take one half of what is left.  */
+static int
+gompy_may_step (unsigned made)
+{
+  uint64_t left = gompy_steps_left ();
+  return left > 0 && (made < GOMPY_WATCH_PAGE_STEPS || (made < left && made < GOMPY_WATCH_OPEN - 1));
 }
 
 static void
-gompy_watch_fault (siginfo_t *info, ucontext_t *context)
+gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
 {
   greg_t *registers = context->uc_mcontext.gregs;
   uintptr_t address = (uintptr_t) info->si_addr, page = address & -GOMPY_PAGE, pc = (uintptr_t) registers[REG_RIP];
@@ -326,6 +336,8 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
   size_t number;
   int own = pc - gompy_own.start < gompy_own.end - gompy_own.start;
   int in_program = pc - gompy_program_code.start < gompy_program_code.end - gompy_program_code.start;
+  if (signo != SIGSEGV)
+    w = NULL;
   if (w != NULL && info->si_code == SEGV_ACCERR)
     {
       gompy_watch_first (page);
@@ -336,6 +348,7 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
     {
       gompy_note_unwatched ();
       gompy_end_watch ();  /* not ours: it happens again, and who had the signal before gets it */
+      gompy_send_again (signo, info);
       return;
     }
   gompy_forget_left ((uintptr_t) registers[REG_RSP]);
@@ -358,8 +371,7 @@ gompy_watch_fault (siginfo_t *info, ucontext_t *context)
       gompy_open_watched (w, page, page + GOMPY_PAGE);
       return;
     }
-  if (w->steps[number] >= GOMPY_WATCH_PAGE_STEPS || w->writes[number] >= GOMPY_WATCH_WRITES
-      || !gompy_has_steps () || gompy_stepping_count == 8)
+  if (w->writes[number] >= GOMPY_WATCH_WRITES || gompy_stepping_count == 8 || !gompy_may_step (w->steps[number]))
     {
       gompy_open_watched (w, page, page + GOMPY_PAGE);
       return;
@@ -537,6 +549,11 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
       gompy_end_due_step (context);
       return;
     }
+  if (!gompy_watch_on && !gompy_held_count && __builtin_return_address (0) != (void *) gompy_watch_return)
+    {
+      gompy_hand_on (signo, info, context);
+      return;
+    }
   if (gompy_held_count && !gompy_watch_on)  /* a construct runs, and comes to what is held */
     {
       gompy_end_watch ();
@@ -561,7 +578,7 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
   else if (signo == SIGTRAP && gompy_stepping_count)
     gompy_watch_step (context);
   else
-    gompy_watch_fault (info, context);
+    gompy_watch_fault (signo, info, context);
   gompy_watch_handles = 0;
   gompy_dispatch = gompy_watch_on != 0;
   errno = error;

@@ -11,6 +11,52 @@
 #define GOMPY_HANDLERS_HERE 4  /* of these, some that run on the program's own stack */
 #define GOMPY_HANDLERS_BLOCK 8 /* a signal of the watch's is blocked there, or now: it would end the program */
 
+static void gompy_on_watch (int signo, siginfo_t *info, void *context);
+
+/* Put back the handler that was there before ours, unless another has been set meanwhile: the emulated GPU's threads do
+   that, for kernels that the program launches itself.  */
+static void
+gompy_restore_action (int i)
+{
+  struct gompy_kernel_action now;
+  gompy_set_action (i, &gompy_old_actions[i], &now);
+  if (now.handler != gompy_on_watch)
+    gompy_set_action (i, &now, NULL);
+}
+
+/* The watch has ended, and who has the signal now gets it.  What is no fault does not happen again by itself.  */
+static void
+gompy_send_again (int signo, siginfo_t *info)
+{
+  if (signo != SIGSEGV || info->si_code <= 0)
+    gompy_raw_call (SYS_rt_tgsigqueueinfo, getpid (), gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0), signo,
+                    (long) info, 0, 0);
+}
+
+/* A handler that was set over ours hands on a signal, and there is no watch: who had it before ours gets it.  Where
+   that hands it on to us again, from a deeper frame, nobody wants it.  (A handler may also leave by longjmp.)  */
+static void
+gompy_hand_on (int signo, siginfo_t *info, void *context)
+{
+  static __thread struct { void *context, *frame; } handing;
+  int i = 0;
+  while (gompy_watch_signals[i] != signo)
+    i++;
+  if ((handing.context == context && __builtin_frame_address (0) < handing.frame)
+      || gompy_old_actions[i].handler == (void *) SIG_DFL)
+    {
+      signal (signo, SIG_DFL);
+      gompy_send_again (signo, info);
+    }
+  else if (gompy_old_actions[i].handler != (void *) SIG_IGN)
+    {
+      handing.context = context;
+      handing.frame = __builtin_frame_address (0);
+      gompy_old_actions[i].handler (signo, info, context);
+      handing.context = NULL;
+    }
+}
+
 static int
 gompy_blocks_watch (const sigset_t *mask)
 {
