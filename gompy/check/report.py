@@ -29,10 +29,11 @@ def _place(place: Place) -> dict[str, Any]:
     return {"file": place.file, "line": place.line}
 
 
-def as_json(findings: list[Finding], program: str) -> dict[str, Any]:
-    """What ``--check-json`` writes."""
+def as_json(findings: list[Finding], program: str, unchecked: str = "") -> dict[str, Any]:
+    """What ``--check-json`` writes; ``unchecked``: why nothing was checked, or nothing."""
     return {
         "program": program,
+        "unchecked": unchecked,
         "findings": [
             {
                 "kind": finding.kind,

@@ -742,6 +742,8 @@ mic_access_read (uintptr_t address, size_t size, const void *pc)
 _Static_assert (MIC_BLOCK * 2 + MIC_BLOCK / 8 * 4 * (sizeof (uint64_t) + sizeof (uint32_t)) + sizeof *mic_blocks
                   + sizeof *mic_readers + sizeof *mic_kept_some <= MIC_BLOCK * MIC_EXACT_BYTES,
                 "a block, its marks and what follows fit into what the host has reckoned with");
+_Static_assert (MIC_INTERVALS * (sizeof *mic_interval_team + sizeof *mic_access_teams) <= MIC_EXACT_FIXED,
+                "so does what there is besides");
 
 /* The arena has marks, and an image tells of its accesses.  */
 static int

@@ -235,23 +235,25 @@ cdef int teams_at_a_time() noexcept nogil:
 
 cdef extern from *:
     """
-    static uint64_t mic_limited_room (uint64_t n, unsigned known)
+    static uint64_t mic_limited_room (uint64_t n, unsigned known, uint64_t fixed)
     {
       struct rlimit r;
-      if (getrlimit (RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY && n > r.rlim_cur / 2 / known)
-        return r.rlim_cur / 2 / known;
-      return n;
+      if (getrlimit (RLIMIT_AS, &r) != 0 || r.rlim_cur == RLIM_INFINITY)
+        return n;
+      uint64_t most = r.rlim_cur > fixed ? (r.rlim_cur - fixed) / 2 / known : 0;
+      return most == 0 ? 1 : n > most ? most : n;
     }
     """
-    uint64_t limited_room "mic_limited_room"(uint64_t n, unsigned known) nogil
+    uint64_t limited_room "mic_limited_room"(uint64_t n, unsigned known, uint64_t fixed) nogil
 
 
-cdef uint64_t arena_size_wanted(unsigned known) noexcept nogil:
+cdef uint64_t arena_size_wanted(unsigned known, uint64_t fixed) noexcept nogil:
     """OFFLOAD_EMUL_MEM: bytes of device memory, with K, M, G or T.  A multiple of 2 MiB.
 
     Without it 64G, under a tool 4G: valgrind spends seconds on every 64G that are mapped.  Where address space is
     limited, at most half of it: the device process, which has the same limit, has an image and threads besides.
     That half has room for what is kept of the memory, too: ``known`` bytes for each byte, itself among them.
+    ``fixed`` bytes are kept besides.
     """
     cdef const char *text = secure_getenv(b"OFFLOAD_EMUL_MEM")
     cdef char *end
@@ -274,7 +276,7 @@ cdef uint64_t arena_size_wanted(unsigned known) noexcept nogil:
             n, shift = 4, 30
         n <<= shift
     else:
-        n = limited_room(n << shift, known)
+        n = limited_room(n << shift, known, fixed)
     return (n + (2 << 20) - 1) & ~<uint64_t>((2 << 20) - 1)
 
 

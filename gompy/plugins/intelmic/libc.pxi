@@ -164,6 +164,7 @@ cdef extern from "protocol.h":
     uint32_t MIC_OUTER_PAGES, MIC_OUTER_VARIABLES
     uint64_t MIC_OUTER_BYTES, MIC_OUTER_FREE
     unsigned MIC_EXACT_BYTES
+    uint64_t MIC_EXACT_FIXED
     struct mic_variable:
         uint64_t start
         uint64_t size

@@ -10,6 +10,11 @@
 from gompy.native.traced cimport gompy_is_traced
 
 
+cdef bint checks_exactly(mic_device *d) noexcept nogil:
+    """Whether a device process that is about to be started keeps what -foffload-check needs."""
+    return d.exact and d.preload[0] == 0 and checks_wanted()
+
+
 cdef unsigned kept_of_memory(mic_device *d) noexcept nogil:
     """How many addresses a device process that is about to be started needs for each byte of its memory."""
     if d.preload[0] or not checks_wanted():

@@ -60,7 +60,7 @@ cdef bint open_arenas(mic_device *d, uint64_t size) noexcept nogil:
 
 cdef bint make_memory(mic_device *d) noexcept nogil:
     """Make the memfd, map it, open the arena."""
-    cdef uint64_t size = arena_size_wanted(kept_of_memory(d))
+    cdef uint64_t size = arena_size_wanted(kept_of_memory(d), MIC_EXACT_FIXED if checks_exactly(d) else 0)
     gompy_keep(&d.file, gompy_memfd(b"gompy-device"))
     if d.file.fd < 0:
         GOMP_PLUGIN_error(b"device %d (intelmic): cannot make its memory: %s%s", d.number, strerror(errno),

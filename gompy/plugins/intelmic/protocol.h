@@ -141,6 +141,7 @@ struct mic_queue
 #define MIC_OUTER_VARIABLES 256u
 #define MIC_OUTER_BYTES (MIC_OUTER_PAGES * 4096ull) /* of their marks */
 #define MIC_EXACT_BYTES 9 /* addresses for each byte of memory with -foffload-check (device_access.h counts them) */
+#define MIC_EXACT_FIXED (448ull << 20) /* and these besides, however little memory there is */
 struct mic_outer
 {
   uint32_t count; /* the last one is complete before it is counted */

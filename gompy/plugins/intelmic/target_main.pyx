@@ -150,8 +150,11 @@ cdef public int main(int argc, char **argv) noexcept nogil:
     if not map_marks():
         return fail_start(b"cannot map the marks of its memory")
     if not watch_images():
-        snprintf(control.text, MIC_TEXT_SIZE, b"no room for what -foffload-check keeps of %zu MiB of memory: %s%s",
-                 <size_t>(control.arena_size >> 20), strerror(ENOMEM), gompy_limit_hint(ENOMEM))
+        snprintf(control.text, MIC_TEXT_SIZE, b"no room for what -foffload-check keeps of %zu MiB of memory, %zu MiB "
+                 b"in all: %s%s; set OFFLOAD_EMUL_MEM to less, or the limit to more (%zu MiB are kept of any)",
+                 <size_t>(control.arena_size >> 20),
+                 <size_t>((control.arena_size * MIC_EXACT_BYTES + MIC_EXACT_FIXED) >> 20), strerror(ENOMEM),
+                 gompy_limit_hint(ENOMEM), <size_t>(MIC_EXACT_FIXED >> 20))
         return refused_start()
     madvise(<char *>p + control.split, control.arena_size - control.split, MADV_HUGEPAGE)
     if control.tool == 0:

@@ -50,6 +50,8 @@ cdef extern from "core/check_stale.h" nogil:
     gompy_access_state gompy_access
     void gompy_end_watch()
 
+cdef bint host_noted
+
 
 cdef void take_bytes(const void *memory, size_t size, void *to) noexcept nogil:
     memcpy(to, memory, size)
@@ -311,6 +313,17 @@ cdef void note_frame(const HookEvent *event) noexcept nogil:
         gompy_frame_changes(event.phase == PHASE_BEGIN or event.construct.outer != NULL)
 
 
+cdef void note_on_host(const HookEvent *event) noexcept nogil:
+    """A region runs on the host although the program has not asked for that: nothing of it is checked."""
+    global host_noted
+    if event.phase != PHASE_BEGIN or host_noted or strcmp(event.reason, HOST_ASKED_FOR) == 0 or \
+            strcmp(event.reason, HOST_OF_THREAD) == 0 or strcmp(event.reason, HOST_PROGRAM) == 0 or \
+            strcmp(event.reason, host_number) == 0:
+        return
+    host_noted = True
+    gompy_log_named(EVENT_ON_HOST, strcmp(event.reason, HOST_DISABLED) == 0, -1, 0, 0, 0, 0, 0, b"", event.reason)
+
+
 cdef void end_watch() noexcept nogil:
     """The program's own code is about to run, and no page of its is to be closed."""
     pthread_mutex_lock(&gompy_stale_lock)
@@ -333,6 +346,7 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
         note_frame(event)
         note_holder(event)
         if event.kind == HOOK_FALLBACK:
+            note_on_host(event)
             end_watch()
             return
     if event.kind == HOOK_ALLOC or event.kind == HOOK_FREE:

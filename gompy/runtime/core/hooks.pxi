@@ -185,7 +185,7 @@ cdef inline void tell_fallback(HookEvent *event, const void *region, const char 
     if has_hooks(HOOK_FALLBACK):
         new_event(event, HOOK_FALLBACK, 0, NULL)
         event.region = region
-        event.reason = reason if reason != NULL else <const char *> b"the program asked for it"
+        event.reason = reason if reason != NULL else HOST_PROGRAM
         tell_event(event, PHASE_BEGIN)
 
 

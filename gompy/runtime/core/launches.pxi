@@ -18,6 +18,7 @@ cdef extern from *:
     #define GOMPY_HOST_FINALIZED "the device is finalized"
     #define GOMPY_HOST_NO_CODE "no image for the device has the region's code"
     #define GOMPY_HOST_OF_THREAD "the host is the thread's device"
+    #define GOMPY_HOST_PROGRAM "the program asked for it"
     """
     const char *HOST_ASKED_FOR "GOMPY_HOST_ASKED_FOR"
     const char *HOST_DISABLED "GOMPY_HOST_DISABLED"
@@ -25,6 +26,7 @@ cdef extern from *:
     const char *HOST_FINALIZED "GOMPY_HOST_FINALIZED"
     const char *HOST_NO_CODE "GOMPY_HOST_NO_CODE"
     const char *HOST_OF_THREAD "GOMPY_HOST_OF_THREAD"
+    const char *HOST_PROGRAM "GOMPY_HOST_PROGRAM"
 
 cdef char host_number[80]
 
