@@ -210,10 +210,10 @@ gompy_stale_end_region (int device)
         gompy_find_overwritten (t);
       if (!gompy_has_parts () || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
         continue;
-      if (!t->unknown && gompy_is_looked_at (device, t->target) && gompy_is_unwritten (t))
+      if (!t->unknown && gompy_can_look (t) && gompy_is_unwritten (t))
         continue;
       gompy_parts_unknown (t);
-      if (t->global || !gompy_is_looked_at (device, t->target))
+      if (t->global || !gompy_can_look (t))
         gompy_find_newer (t, has_time ? t->size : GOMPY_LARGE);
     }
 }

@@ -78,7 +78,7 @@ gompy_settle (struct gompy_tracked *t)
       && (t->newer != NULL || (t->newer = gompy_room_get (t->size)) != NULL))
     {
       gompy_parts_unknown (t);
-      if (!gompy_is_looked_at (t->device, t->target))
+      if (!gompy_can_look (t))
         gompy_find_newer (t, gompy_has_time (t->size) ? t->size : GOMPY_LARGE);
     }
   return 1;

@@ -9,6 +9,7 @@
 #ifndef GOMPY_CHECK_HEAP_H
 #define GOMPY_CHECK_HEAP_H
 
+#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #define GOMPY_HEAP_BLOCKS 200000u
@@ -43,11 +44,12 @@ gompy_heap_begin (void)
   return begin;
 }
 
-/* What stands at an address, maybe in the heap: all of that is there, as long as no other thread gives some back.  */
+/* What stands at an address, maybe in the heap: all of that is there, as long as no other thread gives some back.  A
+   read by the kernel takes a microsecond and a half, and there are three for each array that a region maps anew.  */
 static int
 gompy_heap_head (size_t head[2], uintptr_t at, uintptr_t begin, uintptr_t end)
 {
-  if (gompy_watch_single && begin <= at && at + GOMPY_HEAP_HEAD <= end)
+  if ((__libc_single_threaded || gompy_watch_single) && begin <= at && at + GOMPY_HEAP_HEAD <= end)
     {
       gompy_need_held (at, GOMPY_HEAP_HEAD);
       memcpy (head, (const void *) at, GOMPY_HEAP_HEAD);

@@ -6,6 +6,16 @@ static int (*gompy_is_looked_at) (int device, uintptr_t target);
 
 static unsigned char *gompy_part, *gompy_host_part;  /* GOMPY_PART bytes each */
 
+/* Whether the device's side of a range can be looked at any time.  For a GPU that is a call to the kernel, and stays so
+   as long as the range is mapped.  */
+static int
+gompy_can_look (struct gompy_tracked *t)
+{
+  if (t->looked == 0)
+    t->looked = gompy_is_looked_at (t->device, t->target) ? 1 : -1;
+  return t->looked > 0;
+}
+
 /* Whether there is room to compare in.  */
 static int
 gompy_has_parts (void)

@@ -73,6 +73,7 @@ struct gompy_tracked
   unsigned char *stale;
   unsigned char *parts;
   int unknown; /* some parts are */
+  int looked;  /* whether the device's side can be looked at: 1, or -1: not; 0: not known */
   int fresh;   /* or GOMPY_FRESH_...: the construct that has made it runs, and no contents are kept as yet */
   uint64_t hash;  /* GOMPY_FRESH_COPIED: what the host's contents hashed to */
 };
@@ -230,7 +231,10 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
       if ((!t->filled && !t->unset) || !gompy_has_newer (t) || t->told || t->shared)
         gompy_drop_track (i);
       else
-        t->gone = 1;
+        {
+          t->gone = 1;
+          t->looked = 0;  /* who has the device's memory next is not known */
+        }
     }
   pthread_mutex_unlock (&gompy_stale_lock);
 }
@@ -490,7 +494,7 @@ gompy_go_unwatched (void)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->unknown && !(gompy_access.hooked && !t->global && gompy_is_looked_at (t->device, t->target)))
+      if (t->unknown && !(gompy_access.hooked && !t->global && gompy_can_look (t)))
         gompy_find_newer (t, gompy_has_time (t->size) ? t->size : GOMPY_LARGE);
     }
   if (!gompy_access.hooked)
