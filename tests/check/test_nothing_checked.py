@@ -86,7 +86,7 @@ def test_a_region_that_the_program_wants_on_the_host(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
-        ("ulimit -v 1000000", ""),
+        ("ulimit -v 900000", ""),
         ("ulimit -v 300000", "set OFFLOAD_EMUL_MEM to less, or the limit to more (448 MiB are kept of any)"),
     ],
 )
