@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 from test_ptx_races import kernel, races
 
 from gompy.abi import ptx as abi
-from gompy.ptx.device import LIBRARY
+from gompy.ptx.device import CHECK_RACE, LIBRARY, Device
 from gompy.ptx.emit import Links
 from gompy.ptx.lower import lower
 from gompy.ptx.parser import parse
@@ -83,6 +83,30 @@ def test_all_on_one_line(name: str) -> None:
     body, found = BODIES[name]
     for text in (body, ALONE + body):
         assert sum(bool(re.match("race on", line)) for line in told(text, 2, "; ")) == found
+
+
+BARRIER = "{ bar.sync 0; ret; }"
+LOOPED = """{ .reg .u32 %z; .reg .pred %y; .local .b8 o[16]; mov.u32 %z, 1; L: bar.sync 0; sub.u32 %z, %z, 1;
+setp.ne.u32 %y, %z, 0; @%y bra L; ret; }""".replace("\n", " ")
+CALLS = {
+    "a write behind one": (f"{PARTED} call f; {WRITE} bra DONE; EVEN: call {{}}; {NEXT} DONE:", 1),
+    "the same behind them": (f"{PARTED} call f; bra DONE; EVEN: call {{}}; DONE: {READ}", 0),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("other", ["f", "g"])
+@pytest.mark.parametrize("code", [BARRIER, LOOPED])
+def test_barriers_of_functions_on_one_line(code: str, other: str, name: str) -> None:
+    """One function called at two places, or two of one line: warps that wait in them have not come the same way."""
+    body, found = CALLS[name]
+    functions = f".func f () {code} .func g () {code}"
+    for text in (body, ALONE + body):
+        whole_kernel = kernel(text.format(other)).replace(".visible", f"{functions} .visible", 1)
+        with Device(1 << 20, CHECK_RACE) as device:
+            memory = device.upload(bytes(4096))
+            device.load(whole_kernel).function("k").launch((2, 1, 1), (64, 1, 1), [memory])
+            assert sum(bool(re.match("race on", line)) for line in device.warnings) == found
 
 
 @pytest.mark.parametrize("name", BODIES)
