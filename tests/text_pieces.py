@@ -9,10 +9,14 @@ from pathlib import Path
 
 FEWEST = 8
 """Letters that a piece has; fewer are in any text."""
+MANUAL = {"help", "description", "epilog", "usage", "metavar"}
+"""What a parser is given to say by --help."""
+ASKED = {"compile", "startswith", "endswith", "removeprefix", "removesuffix", "partition"}
+"""Methods whose arguments are looked for in a text."""
 
 
 def unspoken(tree: ast.Module) -> set[int]:
-    """Strings that are not told: docstrings, patterns, what is looked for in a text, keys."""
+    """Strings that are not told: docstrings, patterns, what is looked for in a text, keys, the manual."""
     found: set[int] = set()
 
     def drop(node: ast.AST) -> None:
@@ -20,23 +24,37 @@ def unspoken(tree: ast.Module) -> set[int]:
 
     for node in ast.walk(tree):
         match node:
-            case ast.Expr(ast.Constant()) | ast.Call(ast.Attribute(attr="compile")):
+            case ast.Expr(ast.Constant()):
                 drop(node)
+            case ast.Call(ast.Attribute(attr=name)) if name in ASKED:
+                drop(node)
+            case ast.Call(ast.Name("command_parser" | "add_choice"), words):
+                for word in words:
+                    drop(word)
+            case ast.AnnAssign(ast.Name("EXAMPLES")):
+                drop(node)  # the manual's
             case ast.AnnAssign(ast.Name(name), value=ast.Constant(str(text)) | ast.JoinedStr([ast.Constant(text), *_])):
                 if "\\" in str(text) or not name.strip("_").isupper():
                     drop(node)  # a part of patterns
             case ast.Compare():
                 drop(node.left)
+            case ast.keyword(arg=str(name)) if name in MANUAL:
+                drop(node)
             case ast.Dict():
                 for key in filter(None, node.keys):
                     drop(key)
     return found
 
 
-def strings(path: Path) -> Iterator[str]:
-    """The strings of a file that are told, in the parts between what f-strings put in."""
+def docstrings(tree: ast.Module) -> set[int]:
+    """Strings that stand alone."""
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+
+
+def strings(path: Path, asked: bool = False) -> Iterator[str]:
+    """The strings of a file that are told, or (``asked``) all, in the parts between what f-strings put in."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    without = unspoken(tree)
+    without = docstrings(tree) if asked else unspoken(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in without:
             yield node.value
@@ -48,7 +66,7 @@ def pieces(paths: Iterable[Path]) -> dict[str, str]:
     for path in paths:
         for text in strings(path):
             for piece in re.split(r"\{\w*\}", text):
-                piece = piece.strip(" ,;")
+                piece = piece.strip(" ,;:")
                 if " " in piece and "\\" not in piece and sum(sign.isalpha() for sign in piece) >= FEWEST:
                     found[piece] = path.name
     return found
@@ -56,4 +74,10 @@ def pieces(paths: Iterable[Path]) -> dict[str, str]:
 
 def held(paths: Iterable[Path]) -> str:
     """The texts that tests hold."""
-    return "\n".join(text for path in paths for text in strings(path))
+    return "\n".join(text for path in paths for text in strings(path, asked=True))
+
+
+def printed(paths: Iterable[Path]) -> str:
+    """What pages of docs/ show of programs' output, where a test compares it."""
+    lines = (line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line.startswith("    "))
