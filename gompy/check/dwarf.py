@@ -26,6 +26,8 @@ QUALIFIERS: Final = frozenset(
 POINTERS: Final = frozenset(("DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"))
 STRUCTS: Final = frozenset(("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"))
 LONGEST_CHAIN: Final = 32
+MOST_ELEMENTS: Final = 64
+"""How many elements of an array are looked at for pointers in them."""
 COMPLEX: Final = 3
 ENCODINGS: Final = {2: "u", COMPLEX: "f", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u", 16: "u"}
 """DW_ATE_*: which numbers are floating, signed, unsigned."""
@@ -48,6 +50,11 @@ class Variable:
     stride: int = 0  # and bytes from one structure there to the next
     endless: bool = False  # an array whose bounds only the running program knows
     value: int | None = None  # of a pointer that is in a register: it has no address
+
+    def nth(self, number: int) -> str:
+        """What the same is called in another element of what ``behind`` points to: ``q[3].w``, or ``q[3]``."""
+        rest = self.name.removeprefix(self.behind)
+        return f"{self.behind}[{number}]{'.' + rest[2:] if rest.startswith('->') else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +322,8 @@ class Source:
             self._scalar(kind),
             endless=kind.tag == "DW_TAG_array_type" and not points and size == 0,
         )
+        if kind.tag == "DW_TAG_array_type" and not descriptor and depth < 2:
+            yield from self._in_elements(name, address, kind, depth)
         if kind.tag in STRUCTS and depth < 2:
             for child in kind.iter_children():
                 offset = child.attributes.get("DW_AT_data_member_location")
@@ -324,9 +333,29 @@ class Source:
                         f"{name}{mark}{self._name(child)}", address + offset.value, self._type(child), depth + 1
                     )
 
+    def _in_elements(self, name: str, address: int, kind: Any, depth: int) -> Iterator[Variable]:
+        """The pointers in an array of one dimension: ``tab[2]``, ``g[2].q``, Fortran's ``x(2)%a``."""
+        ranges = [child for child in kind.iter_children() if child.tag == "DW_TAG_subrange_type"]
+        element = self._type(kind)
+        if element is None or len(ranges) != 1 or (element.tag not in POINTERS and element.tag not in STRUCTS):
+            return
+        stride, first = self.size(element), self._first(ranges[0])
+        lower = ranges[0].attributes.get("DW_AT_lower_bound")
+        if lower is not None and isinstance(lower.value, int):
+            first = lower.value
+        form = "{}({})" if self._first(kind) else "{}[{}]"
+        for i in range(min(self._count(ranges[0]), MOST_ELEMENTS)):
+            inner = list(self._members(form.format(name, first + i), address + i * stride, element, depth))
+            if not any(part.points for part in inner):
+                return
+            yield from (dataclasses.replace(part, behind=name) for part in inner if part.points)
+
     def _behind(self, name: str, kind: Any) -> Iterator[Variable]:
-        """The pointers in the structure that a pointer of C or C++ points to."""
+        """The pointers in the structure that a pointer of C or C++ points to, or the pointer that it points to."""
         target = self._type(kind) if kind is not None and kind.tag in POINTERS else None
+        if target is not None and target.tag in POINTERS:
+            element, scalar = self._element(target), self._scalar(target)
+            yield Variable(f"{name}[0]", 0, POINTER, True, element, scalar, behind=name, stride=POINTER)
         if target is None or target.tag not in STRUCTS or self._first(target):
             return
         stride = self.size(target)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gompy.abi.check_log import Entry, Op
-from gompy.check.dwarf import Source, Variable
+from gompy.check.dwarf import MOST_ELEMENTS, Source, Variable
 from gompy.check.log import Event, Frame, Log
 
 LARGEST: Final = 1 << 28
@@ -187,7 +187,19 @@ class Names:
                 reach = min(nearest, min(variable.element, HEAD) + 1) if begins else nearest
                 if value and 0 <= start - value < reach:
                     name, nearest = variable.name, start - value
+                for number, value in self.others(variable):
+                    if 0 <= start - value < min(reach, nearest):
+                        name, nearest = variable.nth(number), start - value
         return name
+
+    def others(self, variable: Variable) -> Iterator[tuple[int, int]]:
+        """Values of the same pointer in further elements of what one points to, as far as they were copied."""
+        for number in range(1, MOST_ELEMENTS if variable.stride else 0):
+            value = self.words.get(variable.address + number * variable.stride)
+            if value is None:
+                return
+            if value:
+                yield number, value
 
     def is_pointer(self, start: int, frame: Frame | None) -> bool:
         """Whether a pointer of the program's is at an address."""
@@ -199,7 +211,7 @@ class Names:
             distance = pointer.start - variable.address
             if not variable.stride or not 0 < distance < FARTHEST or distance % variable.stride:
                 continue
-            name = f"{variable.behind}[{distance // variable.stride}].{variable.name.removeprefix(variable.behind)[2:]}"
+            name = variable.nth(distance // variable.stride)
             self.words[pointer.start] = item.start - pointer.size
             self.elements[item.start] = replace(variable, name=name, address=pointer.start)
             return name

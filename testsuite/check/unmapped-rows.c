@@ -1,4 +1,4 @@
-/* check: unmapped m */
+/* check: unmapped m[0] */
 #include <stdio.h>
 #include <stdlib.h>
 
