@@ -20,6 +20,8 @@ from gompy.tools.toolmain import one_line
 
 EXIT_USAGE: Final = 2
 LIMIT: Final = "1G"
+WAIT: Final = 30.0
+WAIT_MOST: Final = 1e6
 UNITS: Final = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 EXAMPLES: Final = """\
 examples:
@@ -50,6 +52,13 @@ def parser() -> argparse.ArgumentParser:
 def add_choice(made: argparse.ArgumentParser, limit: str) -> None:
     """The options that say what is recorded; ``limit``: what --max-bytes does."""
     made.add_argument("--only", default="", metavar="NAME", help="only regions whose function's name has NAME in it")
+    made.add_argument(
+        "--wait",
+        type=seconds,
+        default=WAIT,
+        metavar="S",
+        help=f"a region that others have waited for S seconds runs beside them, and is not recorded ({WAIT:g})",
+    )
     made.add_argument("--first", type=count, metavar="N", help="only the first N of them")
     made.add_argument("--max-bytes", type=size, default=size(LIMIT), metavar="N", help=f"{limit}; K, M, G ({LIMIT})")
 
@@ -71,6 +80,17 @@ def count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 1 << 32:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of regions")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < WAIT_MOST:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+    return value
 
 
 def size(text: str) -> int:
@@ -105,10 +125,10 @@ def record(words: list[str], options: argparse.Namespace, output: str) -> int:
     if recording.limit is not None:
         print(f"gompy record: {output}: ended at its limit of {recording.limit} bytes", file=sys.stderr)
     else:
-        for region in recording.regions:
+        for region in recording.kept:
             if region.after is None:
                 print(f"gompy record: {output}: {region.name()} has not ended", file=sys.stderr)
-    regions = plural(len(recording.regions), "region")
+    regions = plural(len(recording.kept), "region")
     print(f"gompy record: {output}: {regions}, {len(recording.data)} bytes", file=sys.stderr)
     return code
 
@@ -116,6 +136,7 @@ def record(words: list[str], options: argparse.Namespace, output: str) -> int:
 def limits(options: argparse.Namespace) -> dict[str, str]:
     """What the runtime is told of them."""
     env = {"GOMPY_RECORD_ONLY": options.only, "GOMPY_RECORD_BYTES": str(options.max_bytes)}
+    env["GOMPY_RECORD_WAIT"] = f"{options.wait:g}"
     env["GOMPY_RECORD_FIRST"] = str(options.first) if options.first is not None else ""
     return env
 

@@ -88,13 +88,15 @@ def main(argv: list[str]) -> int:
 
 def choose(recording: Recording, numbers: list[int] | None) -> list[Region]:
     """The regions that are asked for."""
-    if not recording.regions:
+    if not recording.kept:
         raise UserError(f"{recording.path}: it has no regions")
     if numbers is None:
-        return recording.regions
+        return recording.kept
     for number in numbers:
         if not 0 <= number < len(recording.regions):
             raise UserError(f"{recording.path}: it has regions 0 to {len(recording.regions) - 1}, not {number}")
+        if recording.regions[number].dropped:
+            raise UserError(f"{recording.path}: {recording.regions[number].name()} ran beside others: not recorded")
     return [recording.regions[number] for number in dict.fromkeys(numbers)]
 
 

@@ -96,6 +96,8 @@ def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found
     """The first difference, if there is one, and how many regions were compared."""
     number = 0
     for a, b in zip(first.regions, second.regions, strict=False):
+        if a.dropped or b.dropped:
+            continue
         if a.function != b.function:
             return Found(a, "before", [], f"the other run launches {b.function or '?'} next"), number
         found = list(differences((first, a, a.memory), (second, b, b.memory), measure))
@@ -109,7 +111,8 @@ def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found
         if found:
             return Found(a, "after", found, other=b), number
         number += 1
-    longer = first if len(first.regions) > number else second
-    if len(longer.regions) > number and first.limit is None and second.limit is None:
-        return Found(longer.regions[number], "before", [], "only one of the runs launches it"), number
+    shorter, longer = sorted((first, second), key=lambda recording: len(recording.regions))
+    both = len(shorter.regions)
+    if len(longer.regions) > both and first.limit is None and second.limit is None:
+        return Found(longer.regions[both], "before", [], "only one of the runs launches it"), number
     return None, number

@@ -110,6 +110,7 @@ class Region:
     names: dict[int, Name] = field(default_factory=dict)
     place: str = ""
     shape: list[int] | None = None
+    dropped: bool = False  # it ran beside others: its memory says nothing
 
     @property
     def home(self) -> Loaded | None:
@@ -149,6 +150,11 @@ class Recording:
         if self.data[: len(MAGIC)] != MAGIC:
             raise UserError(f"{path}: no recording of gompy record")
         self._read()
+
+    @property
+    def kept(self) -> list[Region]:
+        """The regions that ran by themselves."""
+        return [region for region in self.regions if not region.dropped]
 
     def contents(self, span: Span) -> bytes:
         """The bytes of a piece of memory; zeros where the file has none."""
@@ -204,6 +210,8 @@ class Recording:
             region = self.regions[number(line["region"])]
             there = {(span.start, span.size) for span in region.memory}
             region.after = [span for span in self._spans(line["memory"]) if (span.start, span.size) in there]
+        elif kind == "dropped":
+            self.regions[number(line["region"])].dropped = True
         elif kind == "names":
             self._names(line)
         elif kind == "limit":

@@ -295,3 +295,38 @@ def test_pointers_to_memory_of_the_program_are_the_same_on_two_devices(tools: To
     program = build(tools, "lists.cc", "-fopenmp", BOTH)
     done = tools.run("gompy", "bisect", "--on", "nvptx", "--against", "intelmic", f"./{program.name}")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("how", [(), ("update",)], ids=["region", "copy"])
+def test_a_region_that_waits_for_another_thread(tools: Tools, how: tuple[str, ...]) -> None:
+    """It runs beside the others, in the end, and is left out; what comes before and behind is recorded."""
+    program = build(tools, "meets.c", "-fopenmp")
+    out, told = record(tools, "-o", "r", "--wait", "0.5", f"./{program.name}", *how)
+    assert out == "3 1 2\n"
+    lost = "region main._omp_fn.2 is not recorded: others have waited for its end for 0.5 s, and it may wait for them"
+    first, last = told.splitlines()
+    assert first == f"libgompy: {lost} (gompy record --wait)" and last.startswith("gompy record: r: ")
+    lines = tools.ok("gompy", "replay", "r").splitlines()
+    assert all(line.endswith(" on intelmic: as recorded") for line in lines)
+    found = {line.split()[3] for line in lines}
+    assert {"main._omp_fn.0", "main._omp_fn.4"} - found == set() and "main._omp_fn.2" not in found
+    number = next(region.number for region in Recording(str(tools.work / "r")).regions if region.dropped)
+    done = tools.run("gompy", "replay", "--region", str(number), "r")
+    why = f"gompy replay: error: r: region {number} main._omp_fn.2 ran beside others: not recorded\n"
+    assert (done.returncode, done.stderr) == (2, why)
+
+
+@pytest.mark.parametrize("device", ["intelmic", pytest.param("nvptx", marks=has_compiler)])
+def test_a_region_that_waits_for_what_is_behind_it(tools: Tools, device: str) -> None:
+    """The program's thread goes on, as without a recording."""
+    tools.env |= GPU
+    program = build(tools, "behind.c", "-fopenmp", BOTH if device == "nvptx" else "-foffload=intelmic")
+    out, told = record(tools, "-o", "r", "--device", device, f"./{program.name}")
+    assert out == "2\n" and told.startswith("gompy record: r: 1 region, ")
+    assert f" on {device}: as recorded" in tools.ok("gompy", "replay", "r")
+
+
+def test_a_time_to_wait(tools: Tools) -> None:
+    done = tools.run("gompy", "record", "--wait", "never", "./steps")
+    assert done.returncode == 2
+    assert done.stderr.endswith("gompy record: error: argument --wait: 'never' is no number of seconds above 0\n")

@@ -314,12 +314,12 @@ cdef inline bint device_can_run(const DeviceDescr *dev, void *address) noexcept 
     return dev.ops.can_run == NULL or dev.ops.can_run(address)
 
 
+cdef bint launches_in_turn  # somebody looks at the device's memory before and after each region
+
+
 cdef inline bint device_tells_ends(const DeviceDescr *dev) noexcept nogil:
     """Whether the plugin tells of a region's end by GOMP_PLUGIN_target_task_completion."""
-    return dev.ops.start_region == NULL and dev.ops.async_run != NULL
-
-
-cdef bint launches_in_turn  # somebody looks at the device's memory before and after each region
+    return dev.ops.start_region == NULL and dev.ops.async_run != NULL and not launches_in_turn
 
 
 cdef inline bint device_runs_later(const DeviceDescr *dev) noexcept nogil:

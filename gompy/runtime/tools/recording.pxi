@@ -1,5 +1,5 @@
 # `gompy record`: each region that is launched, with the device's memory before and after, in a file (record_file.h).
-# While that is on, regions run one after another: launches of other threads, of queues and of nowait wait.
+# While that is on, regions run one after another: launches of other threads and of queues wait (record_turn.h).
 
 cdef extern from "tools/record_file.h" nogil:
     struct gompy_record_block:
@@ -34,6 +34,14 @@ cdef extern from "tools/record_file.h" nogil:
     void gompy_record_note(uint64_t construct, const gompy_record_entry *entry)
     long long gompy_record_contents(gompy_record_block *block, void *device,
                                     int (*peek)(void *, void *, uintptr_t, size_t) noexcept nogil)
+
+cdef extern from "tools/record_turn.h" nogil:
+    void gompy_turn_limit(const char *text)
+    bint gompy_turn_take(const void *function)
+    void gompy_turn_hold(gompy_lock_t *held, uint64_t region, const char *name)
+    bint gompy_turn_keep()
+    void gompy_turn_give()
+    void gompy_turn_inside(int more)
 
 cdef extern from "<stdlib.h>" nogil:
     unsigned long long strtoull(const char *text, char **end, int base)
@@ -77,7 +85,6 @@ cdef const char *record_only
 cdef uint64_t record_first
 cdef uint64_t record_regions  # begun
 cdef int recorded_images
-cdef pthread_mutex_t record_launches  # held from a region's begin to its end
 cdef extern from *:
     """
     static __thread int gompy_record_depth;
@@ -323,18 +330,17 @@ cdef bint is_recorded(const char *function) noexcept nogil:
     return record_only == NULL or strstr(function, record_only) != NULL
 
 
-cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
-    """Before a region.  All three locks are held."""
+cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev, char *name, size_t room) noexcept nogil:
+    """Before a region.  Both locks are held, and it has the turn.  name: gets the function's."""
     global record_regions
-    cdef char name[1024]
     cdef char place[1024]
     cdef uint64_t offset
     cdef const char *entry = name_of_entry(event.region)
     name[0] = 0
     if entry != NULL:
-        snprintf(name, sizeof(name), "%s", entry)
+        snprintf(name, room, "%s", entry)
     else:
-        gompy_symbol_of_host(<uint64_t> event.region, STT_FUNC, name, sizeof(name), &offset)
+        gompy_symbol_of_host(<uint64_t> event.region, STT_FUNC, name, room, &offset)
     if not is_recorded(name) or not record_contents(dev):
         return
     gompy_record_put(b"\"is\": \"region\", \"region\": %llu, \"device\": %d, \"name\": ",
@@ -362,7 +368,7 @@ cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev) noexcept no
 
 
 cdef void record_end(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
-    """After a region.  All three locks are held."""
+    """After a region.  Both locks are held, and it has the turn."""
     if record_over or not record_contents(dev):
         return
     gompy_record_put(b"\"is\": \"after\", \"region\": %llu", <unsigned long long> (event.own[slot] - 1))
@@ -380,22 +386,34 @@ cdef void enter_recording(DeviceDescr *dev, void *queue) noexcept nogil:
     pthread_mutex_lock(&gompy_record_lock)
 
 
+cdef void begin_record(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
+    """A region begins that has the turn.  Until its end the device's lock is held: other threads' mappings wait."""
+    cdef char name[1024]
+    enter_recording(dev, event.queue)
+    record_begin(event, slot, dev, name, sizeof(name))
+    pthread_mutex_unlock(&gompy_record_lock)
+    if event.own[slot]:
+        gompy_turn_hold(&dev.lock, event.own[slot] - 1, name)
+    else:
+        gompy_lock_release(&dev.lock)
+
+
 cdef void record_launch(HookEvent *event, int slot) noexcept nogil:
-    """A region begins or ends.  Between, the device's lock is held: other threads' mappings wait."""
+    """A region begins or ends."""
     global record_depth
     cdef DeviceDescr *dev = &devices[event.device]
     if event.phase == PHASE_BEGIN:
-        if record_depth == 0:
-            pthread_mutex_lock(&record_launches)
         record_depth += 1
         event.own[slot] = 0
-        enter_recording(dev, event.queue)
-        record_begin(event, slot, dev)
-        pthread_mutex_unlock(&gompy_record_lock)
-        if not event.own[slot]:
-            gompy_lock_release(&dev.lock)
+        if record_depth > 1:
+            return  # the host launches it for a region: what that one does is recorded
+        if gompy_turn_take(event.region):
+            begin_record(event, slot, dev)
         return
-    if event.own[slot]:
+    record_depth -= 1
+    if record_depth:
+        return
+    if gompy_turn_keep() and event.own[slot]:
         if event.queue != NULL:
             gompy_lock_release(&dev.lock)
             enter_recording(dev, event.queue)
@@ -404,15 +422,17 @@ cdef void record_launch(HookEvent *event, int slot) noexcept nogil:
         record_end(event, slot, dev)
         pthread_mutex_unlock(&gompy_record_lock)
         gompy_lock_release(&dev.lock)
-    record_depth -= 1
-    if record_depth == 0:
-        pthread_mutex_unlock(&record_launches)
+    gompy_turn_give()
 
 
 cdef void recording_hook(HookEvent *event, int slot) noexcept nogil:
     """An event for the recording.  Not in a forked child."""
     cdef gompy_record_entry entry
-    if getpid() != record_pid or event.device < 0:
+    if getpid() != record_pid:
+        return
+    if event.kind == HOOK_CONSTRUCT and record_depth:
+        gompy_turn_inside(1 if event.phase == PHASE_BEGIN else -1)
+    if event.device < 0:
         return
     if event.kind == HOOK_LAUNCH:
         record_launch(event, slot)
@@ -466,6 +486,7 @@ cdef void begin_recording() noexcept nogil:
     if record_only != NULL and not record_only[0]:
         record_only = NULL
     record_first = number_of_variable(b"GOMPY_RECORD_FIRST")
+    gompy_turn_limit(secure_getenv(b"GOMPY_RECORD_WAIT"))
     length = readlink(b"/proc/self/exe", program, sizeof(program) - 1)
     program[length if length > 0 else 0] = 0
     gompy_record_put(b"{\"is\": \"gompy recording\", \"version\": %d, \"program\": ", <int> RECORD_VERSION)

@@ -184,10 +184,10 @@ cdef void target_task_body(void *data) noexcept nogil:
 cdef inline bint defers_region(const DeviceDescr *dev, void **depend) noexcept nogil:
     """Whether a region with nowait becomes a task.
 
-    With depend it does on every device: what it waits for may be behind it in this thread (omp_fulfill_event).  Not
-    where regions are recorded, one after another.
+    With depend it does on every device: what it waits for may be behind it in this thread (omp_fulfill_event).  Where
+    regions are recorded, too: it is launched by its task then, and may wait for what this thread does meanwhile.
     """
-    return dev == NULL or device_runs_later(dev) or (depend != NULL and not launches_in_turn)
+    return dev == NULL or device_runs_later(dev) or depend != NULL or launches_in_turn
 
 
 cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, const MapList *maps, void **depend,
@@ -203,7 +203,8 @@ cdef void defer_target(DeviceDescr *dev, void (*fn)(void *) noexcept nogil, cons
     task.reason = reason
     task.where = where
     task.frame = gompy_keep_frame() if gompy_checking else NULL
-    if dev != NULL and depend == NULL and not calls_of_host_required():  # which the thread that waits has to serve
+    # Calls of the host are served by the thread that waits.
+    if dev != NULL and depend == NULL and not calls_of_host_required() and not launches_in_turn:
         launch_async(task, False)
     GOMP_task(target_task_body, &task, copy_task_pointer, sizeof(void *), sizeof(void *), True,
               GOMP_TASK_FLAG_DEPEND if depend != NULL else 0, depend, 0, NULL)
