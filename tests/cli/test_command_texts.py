@@ -212,7 +212,15 @@ def test_a_recording_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def recorded(**more: Any) -> Any:
     """A region of a recording."""
     item = SimpleNamespace(host=0x10, size=4, target=0x20)
-    plain = {"place": "a.c:3", "kind": "nvptx", "number": 0, "after": None, "objects": [item], "names": {}}
+    plain = {
+        "place": "a.c:3",
+        "kind": "nvptx",
+        "number": 0,
+        "after": None,
+        "objects": [item],
+        "names": {},
+        "dropped": False,
+    }
     return SimpleNamespace(**plain | {"name": lambda: "region 0 main._omp_fn.0"} | more)
 
 
@@ -232,7 +240,8 @@ def test_a_replay_of_what_did_not_end(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_replay_of_what_is_not_there() -> None:
-    recording: Any = SimpleNamespace(path="r", regions=[recorded(kind="gcn")])
+    regions = [recorded(kind="gcn")]
+    recording: Any = SimpleNamespace(path="r", regions=regions, kept=regions)
     with pytest.raises(Exception, match="regions") as number:
         replay.choose(recording, [4])
     with pytest.raises(Exception, match="gcn") as kind:
