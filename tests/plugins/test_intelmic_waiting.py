@@ -74,20 +74,22 @@ def test_no_looking_beside_the_host_at_the_start(program: Path, counter: str, tm
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 @pytest.mark.parametrize(
-    ("loadavg", "processors", "moves"),
+    ("loadavg", "processors", "what", "moves"),
     [
-        ("0.00 0.00 0.00 1/100 4000", "all", True),
-        (f"0.00 0.00 0.00 {os.cpu_count()}00/900 4000", "all", False),
-        ("", "all", False),  # as where there is no /proc
-        ("0.00 0.00 0.00 1/100 4000", "one", False),
+        ("0.00 0.00 0.00 1/100 4000", "all", "apart", True),
+        (f"0.00 0.00 0.00 {os.cpu_count()}00/900 4000", "all", "apart", True),
+        (f"0.00 0.00 0.00 {os.cpu_count()}00/900 4000", "all", "work", False),
+        ("", "all", "work", False),  # as where there is no /proc
+        ("0.00 0.00 0.00 1/100 4000", "one", "apart", False),
     ],
-    ids=["idle", "busy", "unknown", "no-other"],
+    ids=["idle", "busy", "busy-with-work", "unknown-with-work", "no-other"],
 )
 def test_device_leaves_the_hosts_processor(
-    program: Path, counter: str, tmp_path: Path, loadavg: str, processors: str, moves: bool
+    program: Path, counter: str, tmp_path: Path, loadavg: str, processors: str, what: str, moves: bool
 ) -> None:
-    """A device that shares the host's processor goes to an idle one that it may use, and has its mask as before.
+    """A device that shares the host's processor goes to one that it may use, and has its mask as before.
 
+    It goes to an idle one, and to a busy one where its regions do hardly anything.
     The host's is the first processor.  A mask without it is what parts them: of 20 times some, as the device comes back
     in each rest, and at most one for each and the start's few.  Coming back itself, and having one's mask again, both
     have the first one in it: how often that is, the system decides, too, as it may part the two before the device does.
@@ -99,7 +101,7 @@ def test_device_leaves_the_hosts_processor(
     parted: list[int] = []
     while len(parted) < (5 if moves and max(parted, default=0) < 10 else 1):
         counts.write_bytes(bytes(48))
-        assert ask(program, "apart", 20, *before, "env", *env) == "right\n"
+        assert ask(program, what, 20, *before, "env", *env) == "right\n"
         changes, left = struct.unpack("6L", counts.read_bytes())[3::2]
         parted.append(left)
     assert (max(parted) in range(10, 41)) if moves else max(parted) <= 8, parted

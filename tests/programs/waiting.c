@@ -8,9 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int wrong;
+
+#pragma omp declare target
+static void
+pass (long ns)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  for (long end = t.tv_sec * 1000000000L + t.tv_nsec + ns; t.tv_sec * 1000000000L + t.tv_nsec < end;)
+    clock_gettime (CLOCK_MONOTONIC, &t);
+}
+#pragma omp end declare target
 
 /* The number of threads of a process, each given the mask, if there is one.  */
 static int
@@ -87,9 +99,9 @@ have_mask (const char *pid, const cpu_set_t *mask)
   return equal;
 }
 
-/* The device begins on the host's processor n times, may go away, and comes back in the rest.  */
+/* The device begins on the host's processor n times, may go away, and comes back in the rest.  Regions take ns.  */
 static void
-apart (int n)
+part (int n, long ns)
 {
   cpu_set_t all, one;
   int x[1] = { 0 }, tries = 1000;
@@ -105,7 +117,11 @@ apart (int n)
       for (int j = 0; j < 300; j++)
 	{
 #pragma omp target
-	  x[0]++;
+	  {
+	    if (ns)
+	      pass (ns);
+	    x[0]++;
+	  }
 	}
       usleep (i % 2 ? 5000 : 8000); /* a move is under way no more, and another one is due; and there is no rhythm */
     }
@@ -114,6 +130,18 @@ apart (int n)
   wrong |= tries == 0 || !have_mask ("self", &one);
 #pragma omp target exit data map(from: x)
   wrong |= x[0] != 301 * n;
+}
+
+static void
+apart (int n)
+{
+  part (n, 0);
+}
+
+static void
+work (int n)
+{
+  part (n, 50000);
 }
 
 /* Regions after rests of one length, which takes this thread 3 ms.  */
@@ -306,7 +334,7 @@ main (int argc, char **argv)
 {
   static const struct { const char *name; void (*run) (int); } all[]
     = { { "launches", launches }, { "teams", teams }, { "batch", batch }, { "together", together }, { "mixture", mixture },
-	{ "full", full }, { "apart", apart },
+	{ "full", full }, { "apart", apart }, { "work", work },
 	{ "slices", slices }, { "rests", rests } };
   if (argc < 3)
     return 2;

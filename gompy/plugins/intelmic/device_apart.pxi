@@ -7,7 +7,11 @@
 # So a thread looks around when it, or the host's, has slept SLEEPS times, SLEEP_NS apart or less: has the machine fewer
 # threads that want to run than processors (/proc/loadavg has their number), it goes to another processor of its mask
 # and takes its mask back at once, so that the scheduler may move it again.  Is it beside the host's again soon, it
-# waits twice as long before the next time.  Without /proc it stays.
+# waits twice as long before the next time.
+#
+# Where no processor is idle it goes all the same if the sleeps were CLOSE_NS apart or less: the launches are mostly
+# switches then, which take more of the processors' time than looking does.  Both have to be on a processor at the same
+# time, which comes by itself: who gets one wakes the other, and who looks in vain soon sleeps.
 #
 # A processor that has gone to sleep takes 25 to 50 us to wake on a virtual machine, and the host's own is awake when it
 # launches.  So a thread that has been asked for nothing during REST_NS goes back beside the host's, and sleeps there.
@@ -18,6 +22,7 @@
 cdef enum:
     SLEEPS = 64
     SLEEP_NS = 20000
+    CLOSE_NS = 8000             # hardly more than the switches, 1 to 5 us by the machine
     FIRST_LOOK_NS = 1000000     # after no processor was idle, twice as long each time
     LAST_LOOK_NS = 50000000
     FIRST_BUSY_NS = 20000000    # the same for a rhythm: who looks takes time from others more often
@@ -160,7 +165,7 @@ cdef void part_processors(mic_slot *slot, uint32_t seen, mic_apart *apart) noexc
         return
     apart.look = min(max(2 * apart.look, <uint64_t>FIRST_LOOK_NS), <uint64_t>LAST_LOOK_NS)
     apart.again = now + apart.look
-    if processor_idle(slot, seen):
+    if now - since <= <uint64_t>SLEEPS * <uint64_t>CLOSE_NS or processor_idle(slot, seen):
         leave_host(slot, here, apart)
 
 
