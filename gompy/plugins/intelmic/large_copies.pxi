@@ -64,7 +64,7 @@ cdef void copy_hugely(fresh_copy *c) noexcept nogil:
     """Copy to new huge pages as long as they come fast."""
     cdef mic_device *d = c.device
     cdef size_t part = HUGE_PAGE
-    cdef uint64_t begin
+    cdef uint64_t begin, patience
     while c.n - c.done >= HUGE_PAGE and not d.no_huge:
         part = min(part, (c.n - c.done) & ~(HUGE_PAGE - 1))
         begin = now_ns()
@@ -79,7 +79,8 @@ cdef void copy_hugely(fresh_copy *c) noexcept nogil:
         if begin > part // HUGE_PAGE * HUGE_NS:
             d.huge_patience = min(max(2 * d.huge_patience, FIRST_PATIENCE), MOST_PATIENCE)
             return
-        d.huge_patience -= min(d.huge_patience, part)
+        patience = load64(&d.huge_patience, RELAXED)  # read once: other threads copy, too
+        store64(&d.huge_patience, patience - min(patience, part), RELAXED)
         part = min(2 * part, HUGE_STEP)
 
 
