@@ -23,6 +23,7 @@ from pathlib import Path
 from gompy.abi.gomp import GOMP_DEVICE_INTEL_MIC
 from gompy.accel import loops, openacc, packages, plugins, probe, source, tags
 from gompy.accel.errors import AccelError
+from gompy.accel.folders import needed_work_base
 from gompy.accel.host import Host
 from gompy.accel.progress import Progress
 from gompy.objects.names import TARGET_INTELMIC
@@ -65,9 +66,8 @@ class Plan:
 
     @property
     def work(self) -> Path:
-        """The work folder, in the user's cache."""
-        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        return Path(cache) / "gompy" / "accel" / self.host.name
+        """The work folder, in the user's cache.  AccelError where there can be none."""
+        return needed_work_base() / self.host.name
 
     @property
     def flags(self) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gompy.accel.errors import AccelError
+from gompy.accel.folders import needed_store, own_store, work_base
 from gompy.objects.names import TARGET_INTELMIC
 from gompy.tools import accelstore as store
 from gompy.tools.helptext import Parser
-from gompy.tools.linkcompiler import accel_folders
+from gompy.tools.linkcompiler import KEPT_IN, accel_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,8 +94,7 @@ def build(options: argparse.Namespace) -> int:
     from gompy.accel.build import Build, Plan, Stopped
 
     compiler = host.choose()
-    folders = accel_folders()
-    folder = options.prefix.absolute() / "share" / "gompy" / "accel" if options.prefix else Path(folders[0])
+    folder = options.prefix.absolute() / "share" / KEPT_IN if options.prefix else needed_store()
     if options.openacc:
         return build_plugin(compiler, folder, store.OPENACC, options.force)
     if options.check:
@@ -120,7 +120,7 @@ def build(options: argparse.Namespace) -> int:
     finally:
         shown.close()
     print(f"{done.lto1}: built in {done.conf['seconds']} s for {compiler.title}")
-    if str(folder) not in folders:
+    if str(folder) not in accel_folders():
         print(f"to use it, put {folder.parent.parent} into XDG_DATA_DIRS")
     return 0
 
@@ -171,23 +171,22 @@ def remove(options: argparse.Namespace) -> int:
     from gompy.accel import host
 
     found = store.kept()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gompy" / "accel"
+    cache = work_base()
     if options.all:
-        own = accel_folders()[0]
-        chosen = [item for item in found if os.path.dirname(item.path) == own]
+        own = own_store()
+        chosen = [item for item in found if own is not None and os.path.dirname(item.path) == str(own)]
     else:
         name = options.name or host.choose().name
         chosen = [item for item in found if item.name == name][:1]
-        if not chosen and not (cache / name).exists():
+        if not chosen and not (cache is not None and (cache / name).exists()):
             raise AccelError(f"no accelerator compiler named '{name}'; 'gompy accel list' shows those that are built")
     for item in chosen:
         shutil.rmtree(item.path)
         print(f"{item.path}: removed")
-    leftovers = [cache] if options.all else [cache / name]
-    for path in leftovers:
-        if path.exists():
-            shutil.rmtree(path)
-            print(f"{path}: unfinished build removed")
+    leftover = cache if cache is None or options.all else cache / name
+    if leftover is not None and leftover.exists():
+        shutil.rmtree(leftover)
+        print(f"{leftover}: unfinished build removed")
     return 0
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from gompy.accel import host as hosts
 from gompy.accel import packages, plugins
 from gompy.accel.errors import AccelError
+from gompy.accel.folders import own_store
 from gompy.accel.host import Host
 from gompy.tools import accelstore as store
-from gompy.tools.linkcompiler import accel_folders
 
 SOURCE = Path(store.HOOKS) / "loops.cc"
 PROBE = "void gompy_probe (int *p, int n) { for (int i = 0; i < n; i++) p[i] = i; }\n"
@@ -89,12 +89,12 @@ def main(arguments: Sequence[str]) -> int:
             text = "" if mend(host) else build_at_hand(host, Path(store.BUILT_IN))  # the Makefile has tried to
             print(text, file=sys.stderr, end="\n" if text else "")
             return 0
-        home = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~")
+        folder = own_store()
         host = hosts.examine(list(arguments), arguments[0])
-        if os.environ.get("HOME") == "" or not os.path.isabs(home):
+        if folder is None:
             print(f"{SLOW} {host.title}; there is no home folder to build it in")
         else:
-            print(build_at_hand(host, Path(accel_folders()[0])))
+            print(build_at_hand(host, folder))
     except AccelError as error:
         print(f"-foffload-check costs up to 50 times: {error.message}", file=sys.stdout if arguments else sys.stderr)
     return 0

@@ -15,6 +15,7 @@ from gompy import plural
 from gompy.abi import targets
 from gompy.abi.gcc import major_of, offload_package
 from gompy.driver import compiler, paths
+from gompy.tools.cache_base import cache_base
 
 Finding = tuple[bool, str, str]
 LOADED = "import ctypes; ctypes.CDLL('libgomp.so.1'); print(open('/proc/self/maps').read())"
@@ -141,12 +142,11 @@ def beside(path: str, name: str) -> bool:
 
 def caches() -> list[Finding]:
     """The folder of compiled PTX: how much is kept, and of how many versions of its compiler."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):
-        home = os.environ.get("HOME", "")
-        if not os.path.isabs(home):
-            return [(False, "PTX cache: in memory only", "set HOME or XDG_CACHE_HOME")]
-        base = os.path.join(home, ".cache")
+    # The libraries do not look for a home in the password file.
+    known = "HOME" in os.environ or os.path.isabs(os.environ.get("XDG_CACHE_HOME", ""))
+    base = cache_base() if known else ""
+    if not base:
+        return [(False, "PTX cache: in memory only", "set HOME or XDG_CACHE_HOME")]
     folder = Path(base, "gompy", "ptx")
     kept: dict[str, list[int]] = {}
     for entry in folder.glob("*/*") if folder.is_dir() else ():

@@ -70,6 +70,38 @@ def test_remove_all_takes_unfinished_builds(home: dict[str, str]) -> None:
     assert not work.exists() and store.installed([f"{home['XDG_DATA_HOME']}/gompy/accel"]) == []
 
 
+@pytest.mark.parametrize("words", [(), ("--openacc",), ("--check",)])
+@pytest.mark.parametrize("given", ["", "there is none"])
+def test_a_home_that_is_not_there_is_not_made(tmp_path: Path, words: tuple[str, ...], given: str) -> None:
+    """As useradd writes it for who is to have none, or HOME is empty: as root, either was made, or filled."""
+    home = given and str(tmp_path / given)
+    empty = {"HOME": home, "XDG_DATA_HOME": "", "XDG_CACHE_HOME": "", "XDG_DATA_DIRS": str(tmp_path / "none")}
+    done = call("gompy", "accel", "build", *words, check=False, **empty)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "gompy accel: error: there is no home folder to keep it in\n  set HOME or XDG_DATA_HOME, or give --prefix\n",
+    )
+    prefix = tmp_path / "prefix"
+    if not words:
+        done = call("gompy", "accel", "build", "--prefix", prefix, check=False, **empty)
+        assert (done.returncode, done.stderr) == (
+            1,
+            "gompy accel: error: there is no home folder to build it in\n  set HOME or XDG_CACHE_HOME\n",
+        )
+    assert call("gompy", "accel", "remove", "--all", **empty).stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_relative_folder_is_nobodys(home: dict[str, str]) -> None:
+    """XDG's specification passes over it; the first of the system's folders is not taken for the user's own."""
+    place = install(Path(home["XDG_DATA_DIRS"]) / "gompy" / "accel", "gcc-12.0.0", "abcd")
+    relative = home | {"XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache"}
+    done = call("gompy", "accel", "build", check=False, **relative)
+    assert done.returncode == 1 and "there is no home folder to keep it in" in done.stderr
+    call("gompy", "accel", "remove", "--all", HOME=home["XDG_DATA_HOME"], **relative)
+    assert place.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [

@@ -53,3 +53,5 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("HOME", raising=False)
     assert doctor_versions.caches()[0][1] == "PTX cache: in memory only"
+    monkeypatch.setenv("HOME", str(tmp_path / "none"))  # the libraries do not make it
+    assert doctor_versions.caches()[0][1] == "PTX cache: in memory only"
