@@ -44,6 +44,21 @@ class Compiler:
         self.words = words
 
 
+class Unanswered(DriverError):
+    """A compiler has not told what it is: it was killed, it failed.  No other one is taken for it.
+
+    The next command could get an answer, and objects of two releases are not linked together.
+    """
+
+    def __init__(self, compiler: Compiler, trouble: str, variable: str) -> None:
+        mend = "try again, or set" if not os.environ.get(variable, "").strip() else "try again, or change"
+        super().__init__(f"{quote(' '.join(compiler.words))} {trouble}", f"{mend} {variable}")
+
+
+_failed: dict[str, Facts] = {}
+"""What a compiler was asked in vain by this process, so that each question does not wait for it anew."""
+
+
 class Facts:
     """What ``gcc -v`` tells: ``version`` ("" if it is not gcc), ``targets`` it was configured to offload to.
 
@@ -138,7 +153,20 @@ def _older_than(language: Language, command: Compiler) -> Compiler | None:
     if number.isdecimal():
         return _versioned(language) if newer(int(number)) else None
     other = _versioned(language)
-    return other if other is not None and newer(major_of(facts(command).version)) else None
+    return other if other is not None and newer(major_of(told(language, command).version)) else None
+
+
+def told(language: Language, command: Compiler) -> Facts:
+    """What is known about a compiler that has answered.  Raises Unanswered if it has not."""
+    known = facts(command)
+    if known.trouble:
+        raise Unanswered(command, known.trouble, language.variable)
+    return known
+
+
+def targets(language: Language) -> list[str]:
+    """The targets that the compiler to run was configured to offload to."""
+    return told(language, chosen(language)).targets
 
 
 def fit(language: Language) -> tuple[Compiler, Facts]:
@@ -148,23 +176,19 @@ def fit(language: Language) -> tuple[Compiler, Facts]:
     Raises DriverError when there is none, or when the environment names one that will not do.
     """
     first = chosen(language)
-    known = facts(first)
+    known = told(language, first)
     if not known.problem:
         return first, known
     mend = f"offloading needs {NAMED}, configured with offload targets"
     if not os.environ.get(language.variable, "").strip():
         other = _versioned(language)
         if other is not None:
-            known_other = facts(other)
+            known_other = told(language, other)
             if not known_other.problem:
                 return other, known_other
-            if known_other.trouble and not known.trouble:
-                raise DriverError(f"{quote(' '.join(other.words))} {known_other.trouble}")
         mend += f": install {language.default}-{nearest(major_of(known.version))}, or set {language.variable}"
     else:
         mend += f": set {language.variable} to one, or unset it"
-    if known.trouble:
-        raise DriverError(f"{quote(' '.join(first.words))} {known.trouble}")
     raise DriverError(f"{quote(' '.join(first.words))} {known.problem}; {mend}")
 
 
@@ -179,6 +203,8 @@ def together() -> tuple[str, dict[str, str]]:
     for language in languages:
         try:
             versions.append(fit(language)[1].version)
+        except Unanswered:
+            raise
         except DriverError as error:
             lacking = lacking or error
     if lacking is None and len({major_of(version) for version in versions}) == 1:
@@ -217,7 +243,9 @@ def facts(compiler: Compiler) -> Facts:
         version, _, targets = line[len(key) + 1 :].partition("\t") if line.startswith(key + "\t") else ("", "", "")
         if version:
             return Facts(version, targets.split(",") if targets else [])
-    found = ask(compiler)
+    found = _failed.get(key) or ask(compiler)
+    if found.trouble:
+        _failed[key] = found
     if not found.version:
         return found  # perhaps for lack of something that the next run has
     lines = [line for line in lines if not line.startswith("\t".join(key.split("\t")[:3]) + "\t")][-50:]
@@ -249,9 +277,19 @@ def ask(compiler: Compiler) -> Facts:
         return Facts("", [], f"cannot be run: {error.strerror}")
     except subprocess.SubprocessError:
         return Facts("", [], f"does not answer -v within {ANSWER} s")
-    if done.returncode < 0:
-        return Facts("", [], f"has ended by signal {-done.returncode} when asked -v")
-    return read_version(done.stderr.decode("utf-8", "replace"))
+    text = done.stderr.decode("utf-8", "replace")
+    known = read_version(text)
+    trouble = failure(done.returncode, text)
+    # Who tells what it is before it fails has told.
+    return Facts("", [], f"{trouble} when asked -v") if trouble and not known.version else known
+
+
+def failure(status: int, text: str) -> str:
+    """How a compiler that was asked something has failed, for messages; "" if it has not.  ``text``: what it said."""
+    if status < 0:
+        return f"has ended by signal {-status}"
+    said = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return f"has ended with status {status}{said and ' (' + said + ')'}" if status else ""
 
 
 def find_part(compiler: Compiler, name: str) -> str:

@@ -82,7 +82,7 @@ def make(language: compiler.Language, arguments: list[str]) -> Plan:
 
     def targets() -> list[str]:
         if not configured:
-            configured.extend(compiler.facts(compiler.chosen(language)).targets)
+            configured.extend(compiler.targets(language))
         return configured
 
     chosen = offload.select(words, targets)
@@ -104,7 +104,7 @@ def _name_targets(plan: Plan, language: compiler.Language, line: options.Command
     compiler's own list would be the wrong answer.
     """
     words = [word.text for word in line.words]
-    chosen = offload.select(words, lambda: compiler.facts(compiler.chosen(language)).targets)
+    chosen = offload.select(words, lambda: compiler.targets(language))
     if not chosen.errors and any(name in offload.OURS for name in chosen.names):
         plan.argv.append("-foffload=disable")
         plan.environment = {TARGET_NAMES: ":".join(chosen.names) or None, TARGET_DEFAULT: None}
@@ -145,7 +145,7 @@ def _without_model(language: compiler.Language, line: options.CommandLine) -> Pl
     pure_link = line.links and not line.sources and not line.headers
     if pure_link and line.names_libgomp and not line.static and not line.relocatable:
         words = [word.text for word in line.words]
-        chosen = offload.select(words, lambda: compiler.facts(compiler.chosen(language)).targets)
+        chosen = offload.select(words, lambda: compiler.targets(language))
         if not chosen.errors and chosen.names:
             plan = _offloading(language, line, chosen)
             plan.argv.insert(plan.start, "-fopenmp")

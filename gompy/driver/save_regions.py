@@ -68,7 +68,7 @@ def _one(language: compiler.Language, line: options.CommandLine, source: str, fo
     preprocess = [*first.argv[: first.start], *(word for word in words if not word.startswith("-foffload")), "-E", "-w"]
     environment = plan.environment_of(first) | {plan.AS: "keep"}
     where = folder or os.path.dirname(output)
-    facts = compiler.facts(compiler.chosen(language))
+    facts = compiler.told(language, compiler.chosen(language))
     job = extract.Job(
         *(source, _language(line, source), first.path, command, preprocess, environment, where),
         f"gcc {facts.version}",

@@ -9,6 +9,7 @@ from accel_tools import call
 from test_accel_store import install
 
 from gompy.accel import build, host
+from gompy.accel.errors import AccelError
 from gompy.accel.progress import Lines
 from gompy.tools import accelstore as store
 
@@ -123,6 +124,17 @@ def test_compiler_of_another_kind(home: dict[str, str], tmp_path: Path) -> None:
     fake.chmod(0o755)
     done = call("gompy", "accel", "build", check=False, GOMPY_CC=str(fake), **home)
     assert done.returncode == 1 and "is not gcc" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_compiler_that_fails(tmp_path: Path) -> None:
+    """It may be gcc: what it failed with is said."""
+    fake = tmp_path / "cc"
+    fake.write_text("#!/bin/sh\necho 'cc: 1: exec: nosuch: not found' >&2\nexit 127\n")
+    fake.chmod(0o755)
+    with pytest.raises(
+        AccelError, match=r"/cc has ended with status 127 \(cc: 1: exec: nosuch: not found\) when asked -v$"
+    ):
+        host.examine([str(fake)], str(fake))
 
 
 def test_compile_lines_are_counted() -> None:

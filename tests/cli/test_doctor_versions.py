@@ -34,7 +34,7 @@ def test_no_compiler_and_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (tmp_path / "gcc-99").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "gcc-99").chmod(0o755)
     assert doctor_versions.compilers() == [
-        (False, f"{tmp_path}/gcc-99: no device code by it: it is not gcc", ""),
+        (False, f"{tmp_path}/gcc-99: no device code by it: it has ended with status 1 when asked -v", ""),
     ]
 
 

@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 
 from gompy.abi.gcc import NAMED, SUPPORTED
 from gompy.driver import offload, options, plan
-from gompy.driver.compiler import C, Compiler, Facts, ask, chosen, fit, read_version, together, which
+from gompy.driver.compiler import (
+    C,
+    Compiler,
+    Facts,
+    Unanswered,
+    ask,
+    chosen,
+    fit,
+    read_version,
+    targets,
+    together,
+    which,
+)
 from gompy.driver.errors import DriverError
 from gompy.driver.main import response_file
 from gompy.objects.names import TARGET_INTELMIC
@@ -403,7 +415,15 @@ def test_answers_are_kept_until_the_compiler_changes(path_of_fakes: Path, tmp_pa
 
 @pytest.mark.parametrize(
     ("script", "told"),
-    [("", "cannot be run: Exec format error"), ("#!/bin/sh\nkill -9 $$\n", "has ended by signal 9 when asked -v")],
+    [
+        ("", "cannot be run: Exec format error"),
+        ("#!/bin/sh\nkill -9 $$\n", "has ended by signal 9 when asked -v"),
+        (
+            "#!/bin/sh\necho 'gcc: 1: exec: gcc-99: not found' >&2\nexit 127\n",
+            r"has ended with status 127 \(gcc: 1: exec: gcc-99: not found\) when asked -v",
+        ),
+        ("#!/bin/sh\nexit 126\n", "has ended with status 126 when asked -v"),
+    ],
 )
 def test_compiler_that_says_nothing_is_asked_again(path_of_fakes: Path, script: str, told: str) -> None:
     """What it lacked, another run may have, as a process more, or memory."""
@@ -416,6 +436,35 @@ def test_compiler_that_says_nothing_is_asked_again(path_of_fakes: Path, script: 
     fake(path_of_fakes, "gcc", "12.2.0", "nvptx-none")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert fit(C)[1].version == "12.2.0"
+
+
+@pytest.mark.parametrize("how", ["kill -9 $$", "exit 127", "exit 1"])
+def test_no_other_release_steps_in_for_one_that_fails(path_of_fakes: Path, how: str) -> None:
+    """Killed once, for lack of memory: the objects of this command would be another release's than those before."""
+    for name, version in (("gcc", "13.2.0"), ("gcc-12", "12.2.0")):
+        fake(path_of_fakes, name, version, "nvptx-none")
+    (path_of_fakes / "gcc").write_text(f"#!/bin/sh\n{how}\n")
+    for question in (lambda: fit(C), lambda: chosen(C), lambda: targets(C), together):
+        with pytest.raises(Unanswered) as told:
+            question()
+        assert told.value.notes == ("try again, or set GOMPY_CC",)
+
+
+def test_one_that_fails_is_asked_once(path_of_fakes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command has several questions; each would wait for an answer as long again."""
+    log = tmp_path / "log"
+    path = fake(path_of_fakes, "gcc", "", "")
+    path.write_text(f"#!/bin/sh\necho asked >> '{log}'\nexit 3\n")
+    for _ in range(2):
+        with pytest.raises(Unanswered):
+            targets(C)
+        with pytest.raises(Unanswered):
+            fit(C)
+    assert log.read_text() == "asked\n"
+    monkeypatch.setenv("GOMPY_CC", "gcc")
+    with pytest.raises(Unanswered) as told:
+        fit(C)
+    assert told.value.notes == ("try again, or change GOMPY_CC",)
 
 
 @needs("gcc")
