@@ -7,18 +7,23 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from types import FrameType
 from typing import Final, NoReturn
 
 from gompy.tools.process import NOT_IGNORED
 
-KEYBOARD: Final = (signal.SIGINT, signal.SIGQUIT)
-"""What a terminal sends to both; the program decides, and this process waits for it."""
-HANDED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+HANDED_ON: Final = (
+    *(signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP),
+    *(signal.SIGUSR1, signal.SIGUSR2),
+)
 """What may be sent to this process alone, and is meant for the program: that gets it, and what there is to say is said.
 
-What is sent to all of the group, as by a terminal that closes, the program gets twice.
+What a process sends to all of the group, the program gets twice: that cannot be told from what was sent to this process
+alone.
 """
+SI_KERNEL: Final = 0x80
+"""siginfo_t's si_code of what a terminal sends (asm-generic/siginfo.h): to all of the group, but for one case."""
+PR_SET_PDEATHSIG: Final = 1
+"""linux/prctl.h"""
 
 
 def become(command: list[str], env: dict[str, str]) -> NoReturn:
@@ -34,37 +39,41 @@ def become(command: list[str], env: dict[str, str]) -> NoReturn:
 def run_child(command: list[str], env: dict[str, str], started: Callable[[int], None] | None = None) -> int:
     """Run a program to its end; its exit status, as a shell gives it.  OSError if it cannot start.
 
-    ``started`` is called with its process number.
+    ``started`` is called with its process number.  The program does not outlive this process, even one that is killed.
     """
-    child: subprocess.Popen[bytes] | None = None
-    came: list[int] = []
+    import ctypes  # before the fork
 
-    def hand_on(number: int, _frame: FrameType | None) -> None:
-        if child is None:
-            came.append(number)
-            return
-        with contextlib.suppress(PermissionError):  # of a program that another user runs, as by sudo: it is waited for
-            child.send_signal(number)
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+    handed_on = [number for number in HANDED_ON if signal.getsignal(number) != signal.SIG_IGN]
+    of_children = signal.getsignal(signal.SIGCHLD)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, *handed_on))
 
-    before = {number: signal.getsignal(number) for number in (*KEYBOARD, *HANDED_ON)}
-
-    def usual_signals() -> None:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_IGN if handler == signal.SIG_IGN else signal.SIG_DFL)
+    def in_child() -> None:
+        prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        signal.signal(signal.SIGCHLD, of_children)
+        for number in handed_on:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     try:
-        for key in KEYBOARD:
-            signal.signal(key, signal.SIG_IGN)
-        for sent in HANDED_ON:
-            if before[sent] != signal.SIG_IGN:
-                signal.signal(sent, hand_on)
-        child = subprocess.Popen(command, env=env, preexec_fn=usual_signals)
-        for early in came:  # while it was started
-            hand_on(early, None)
-        if started is not None:
-            started(child.pid)
-        code = child.wait()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # where it is ignored, nobody learns the program's status
+        with subprocess.Popen(command, env=env, preexec_fn=in_child) as child:
+            if started is not None:
+                started(child.pid)
+            while child.poll() is None:
+                came = signal.sigwaitinfo((signal.SIGCHLD, *handed_on))
+                # A terminal that goes away tells the leader of its session alone (tty_signal_session_leader).
+                of_group = came.si_code == SI_KERNEL and not (came.si_signo == signal.SIGHUP and os.getsid(0) == parent)
+                if came.si_signo != signal.SIGCHLD and not of_group:
+                    # Of a program that another user runs, as by sudo: it is waited for.
+                    with contextlib.suppress(PermissionError):
+                        child.send_signal(came.si_signo)
+            while signal.sigtimedwait(handed_on, 0) is not None:
+                pass  # it came too late for the program
     finally:
-        for changed, handler in before.items():
-            signal.signal(changed, handler)
-    return 128 - code if code < 0 else code
+        signal.signal(signal.SIGCHLD, of_children)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    return 128 - child.returncode if child.returncode < 0 else child.returncode

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -114,7 +117,7 @@ int main (void)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_for_the_command_is_the_programs(built: Tools, tmp_path: Path, number: signal.Signals) -> None:
     """Who ends ``gompy run`` ends the program, is told what was found until then, and no file is left."""
     built.write("waits.c", WAITS)
@@ -131,6 +134,85 @@ def test_a_signal_for_the_command_is_the_programs(built: Tools, tmp_path: Path, 
         assert process.wait() == 128 + number
     assert "x" in said and "waits.c:7" in said
     assert not list(tmp_path.iterdir())
+
+
+def test_a_program_does_not_outlive_its_command(built: Tools) -> None:
+    """As when a time limit kills the command, and waits for the end of the pipe that the program has open."""
+    words = ["gompy", "run", "--any", "--info", "sh", "-c", "echo begun; exec sleep 1000"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=built.work, env=built.env) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        process.kill()
+        assert select.select([process.stdout], [], [], 100)[0] and process.stdout.read() == ""
+
+
+COUNTS = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static volatile sig_atomic_t times;
+static void count (int number) { times++; }
+int main (int argc, char **argv)
+{
+  sigset_t set;
+  int number = atoi (argv[1]), before = 0, came;
+  sigemptyset (&set);
+  sigaddset (&set, SIGUSR1);
+  sigprocmask (SIG_BLOCK, &set, NULL);
+  signal (number, count);
+  puts ("begun");
+  fflush (stdout);
+  while (times == 0)
+    usleep (1000);
+  puts ("came");
+  fflush (stdout);
+  sigwait (&set, &came);
+  printf ("%d\n", times);
+}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_what_a_terminal_sends_comes_once(built: Tools, tmp_path: Path, number: signal.Signals) -> None:
+    """Of a key the program has it from the terminal.  Of one that goes away the leader of the session has it alone.
+
+    What is sent to the command alone, later, comes behind it.
+    """
+    built.write("counts.c", COUNTS)
+    built.ok("gcc", "-w", "counts.c", "-o", "counts")
+    terminal, theirs = os.openpty()
+    words = ["gompy", "run", "--any", "--info", "./counts", str(number.value)]
+    with subprocess.Popen(
+        words, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        cwd=built.work, env=built.env, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        os.close(theirs)
+        assert process.stdout.readline() == "begun\n"
+        if number == signal.SIGINT:
+            os.write(terminal, b"\x03")
+        else:
+            os.close(terminal)
+        assert process.stdout.readline() == "came\n"
+        process.send_signal(signal.SIGUSR1)
+        assert process.stdout.read() == "1\n"
+        assert process.wait() == 0
+    if number == signal.SIGINT:
+        os.close(terminal)
+
+
+def test_a_status_where_ends_of_children_are_ignored() -> None:
+    """Nobody would learn it, nor that the program has ended; the program ignores them as it would have."""
+    script = (
+        "import os, signal\n"
+        "from gompy.tools.child import run_child\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "print(run_child(['sh', '-c', 'exit 3'], dict(os.environ)), flush=True)\n"
+        "run_child(['cat', '/proc/self/status'], dict(os.environ))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.startswith("3\n") and ignored(done.stdout) & (1 << signal.SIGCHLD - 1)
 
 
 def test_a_signal_that_may_not_be_sent_ends_nothing() -> None:
