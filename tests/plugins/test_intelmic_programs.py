@@ -82,6 +82,32 @@ int main (void)
     )
 
 
+@pytest.mark.parametrize("options", [(), ("-foffload-check",)])
+def test_threads_that_cannot_be_made(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """The line is that of the construct, also where checks stand in front of libgomp's function."""
+    program = build(
+        tmp_path,
+        """int main (void)
+{
+  int s = 0;
+#pragma omp target map(tofrom: s)
+  {
+#pragma omp parallel num_threads(4) reduction(+: s)
+    s += 1;
+  }
+  return s;
+}
+""",
+        *options,
+    )
+    done = run(program, OMP_STACKSIZE="200000G")
+    assert done.returncode == 1
+    assert done.stderr.startswith("\nlibgomp: Thread creation failed: ")
+    assert done.stderr.endswith(
+        "\nlibgomp: device 0 (intelmic): region main._omp_fn.0 (prog.c:6): exit (1) called on the device\n"
+    )
+
+
 def test_fortran_output(tmp_path: Path) -> None:
     """What Fortran units hold is written before the construct ends; stop in a region ends the program."""
     program = build(

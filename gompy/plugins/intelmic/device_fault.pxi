@@ -118,20 +118,26 @@ cdef inline bint points_to_region(uintptr_t pc) noexcept nogil:
     return found and (mic_thread_slot < 0 or before != control.slots[mic_thread_slot].args[0])
 
 
-cdef uintptr_t image_address_on_stack(uintptr_t sp) noexcept nogil:
+cdef uintptr_t image_address_on_stack(uintptr_t sp, uint64_t *outer) noexcept nogil:
     """The first word above sp that is a return address into an image's code: where the image called what has failed.
 
-    A guess (the word may be stale), used for a message when the fault is in a library.  The stack is copied by
+    ``outer`` gets the second one, 0 if there is none; NULL: it is not asked for.  A guess (the word may be stale), used for a message when the fault is in a library.  The stack is copied by
     the kernel, which stops where it ends.  Returns 0 if there is none within 64 KiB.
     """
     cdef uintptr_t *words = <uintptr_t *>(<char *>control + MIC_SCRATCH)
     # not the C library's: libasan's has an opinion of what may be read there
     cdef ssize_t n = syscall(SYS_pwrite64, memory_fd, <void *>sp, <size_t>65536, <off_t>MIC_SCRATCH)
+    cdef uintptr_t found = 0
     cdef int i
     for i in range(<int>(n // <ssize_t>sizeof(uintptr_t)) if n > 0 else 0):
         if in_image(words[i] - 1) and after_call(words[i]) and not points_to_region(words[i]):
-            return words[i]
-    return 0
+            if found:
+                outer[0] = words[i]
+                return found
+            if outer == NULL:
+                return words[i]
+            found = words[i]
+    return found
 
 
 cdef void tell_death() noexcept nogil:
@@ -164,7 +170,7 @@ cdef void note_doubtful(unsigned mark, uint64_t address, uintptr_t pc, uintptr_t
     read.address = address
     read.pc = pc
     read.stack = sp
-    read.image_pc = pc if in_image(pc) else image_address_on_stack(sp)
+    read.image_pc = pc if in_image(pc) else image_address_on_stack(sp, NULL)
     read.other_pc = other
     store32(&read.mark, mark, RELEASE)
 
@@ -184,7 +190,7 @@ cdef void end_by_fault(int signo, int code, uint64_t address, uintptr_t pc, uint
     control.death.address = address
     control.death.pc = pc
     control.death.stack = sp
-    control.death.image_pc = pc if in_image(pc) else image_address_on_stack(sp)
+    control.death.image_pc = pc if in_image(pc) else image_address_on_stack(sp, &control.death.outer_pc)
     control.death.tid = <int>syscall(SYS_gettid)
     control.death.sender = sender
     control.death.core = core

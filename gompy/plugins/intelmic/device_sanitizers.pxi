@@ -48,7 +48,7 @@ cdef void on_finding() noexcept nogil:
         pc = <uintptr_t>where()
         where = <pc_function>dlsym(RTLD_DEFAULT, b"__asan_get_report_address")
         control.death.address = <uint64_t>where()
-    control.death.image_pc = pc if in_image(pc) else image_address_on_stack(stack_pointer())
+    control.death.image_pc = pc if in_image(pc) else image_address_on_stack(stack_pointer(), NULL)
     flush_output()
     tell_death()
 

@@ -13,7 +13,7 @@ cdef public void device_exit "exit"(int status) noexcept nogil:
     control.death.kind = MIC_DEATH_EXIT
     control.death.code = status
     control.death.slot = mic_thread_slot
-    control.death.image_pc = image_address_on_stack(stack_pointer())
+    control.death.image_pc = image_address_on_stack(stack_pointer(), &control.death.outer_pc)
     tell_death()
     _exit(status)
 

@@ -148,8 +148,12 @@ cdef void describe_region(mic_device *d, mic_death *death, char *to, size_t room
         slot = ctz64(busy) if busy and busy & (busy - 1) == 0 else -1
     if pc and pc != death.pc:
         pc -= 1  # a return address: the call is before it
-    line_of(d, pc, line, sizeof(line))
     name_of(d, pc, inner, sizeof(inner))
+    if pc and strncmp(inner, b"__wrap_", 7) == 0:
+        # Of -foffload-check, in front of the runtime's (gompy/access/hooks.c): what the program has called is there.
+        pc = death.outer_pc - 1 if death.outer_pc else 0
+        name_of(d, pc, inner, sizeof(inner))
+    line_of(d, pc, line, sizeof(line))
     if slot < 0:
         snprintf(name, sizeof(name), b"a thread outside any region")
     else:

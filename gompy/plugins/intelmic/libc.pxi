@@ -182,6 +182,7 @@ cdef extern from "protocol.h":
         uint64_t pc
         uint64_t stack
         uint64_t image_pc
+        uint64_t outer_pc
         int32_t tid
         int32_t sender
         int32_t overflow

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 18u
+#define MIC_ABI 19u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -196,6 +196,7 @@ struct mic_death
   uint64_t pc;       /* of the fault */
   uint64_t stack;    /* stack pointer */
   uint64_t image_pc; /* nearest address inside an image, 0: none found */
+  uint64_t outer_pc; /* where image_pc is the image's call of a library: the next one outwards, 0: none found */
   int32_t tid;
   int32_t sender;    /* si_pid of a signal that a process sent */
   int32_t core;      /* its process leaves a core, which takes its time */
