@@ -121,8 +121,9 @@ cdef inline bint points_to_region(uintptr_t pc) noexcept nogil:
 cdef uintptr_t image_address_on_stack(uintptr_t sp, uint64_t *outer) noexcept nogil:
     """The first word above sp that is a return address into an image's code: where the image called what has failed.
 
-    ``outer`` gets the second one, 0 if there is none; NULL: it is not asked for.  A guess (the word may be stale), used for a message when the fault is in a library.  The stack is copied by
-    the kernel, which stops where it ends.  Returns 0 if there is none within 64 KiB.
+    ``outer`` gets the second one; it is left as it is if there is none.  NULL: it is not asked for.  A guess (the word
+    may be stale), used for a message when the fault is in a library.  The stack is copied by the kernel, which stops
+    where it ends.  Returns 0 if there is none within 64 KiB.
     """
     cdef uintptr_t *words = <uintptr_t *>(<char *>control + MIC_SCRATCH)
     # not the C library's: libasan's has an opinion of what may be read there
