@@ -1,7 +1,9 @@
 # Launches: blocks over host threads.
 
-cdef uint64_t run_blocks(run *launch) noexcept nogil:
-    """Run blocks until there are none left.  How many this thread has begun."""
+cdef uint64_t run_blocks(run *launch, int number) noexcept nogil:
+    """Run blocks until there are none left.  How many this thread has begun.
+
+    `number`: a helping thread's, 0 for the one that launches."""
     global gompy_running
     cdef runner *r = take_runner()
     cdef gompy_modes modes
@@ -10,7 +12,7 @@ cdef uint64_t run_blocks(run *launch) noexcept nogil:
         no_launch_memory(launch, "no memory for the stacks of warps")
         return 0
     r.prepared = False
-    r.next_block = r.end_block = r.taken = 0
+    own_share(r, launch, number)
     r.turn = -1
     gompy_need_signal_stack()
     gompy_usual(&modes)
@@ -74,10 +76,12 @@ cdef struct helper:
     helper *next
     run *launch                         # only read by who has changed `state` from CALLED
     int state
+    int number                          # from 1, as they were started
     sem_t wake
     sem_t done
 
 cdef helper *idle_helpers
+cdef uint64_t helper_count
 cdef int helpers_forks                  # whose threads these are: a child after fork has none
 
 
@@ -93,7 +97,7 @@ cdef void *helper_thread(void *argument) noexcept nogil:
     while True:
         wait_for(&h.wake)
         if gompy_change(&h.state, CALLED, AT_WORK):
-            run_blocks(h.launch)
+            run_blocks(h.launch, h.number)
             sem_post(&h.done)
     return NULL
 
@@ -108,6 +112,7 @@ cdef helper *new_helper() noexcept nogil:
         return NULL
     sem_init(&h.wake, 0, 0)
     sem_init(&h.done, 0, 0)
+    h.number = <int> (1 + gompy_take(&helper_count, 1) % MOST_THREADS)
     # The program's signals are not for these threads; faults are.
     sigfillset(&all_signals)
     sigdelset(&all_signals, SIGSEGV)
@@ -256,19 +261,18 @@ cdef int choose_code(run *launch, const obj *o, uint64_t threads) noexcept nogil
 
 
 cdef int count_threads(run *launch) noexcept nogil:
-    """How many host threads a launch may have, this one among them; and how many blocks each takes at a time."""
+    """How many host threads a launch may have, this one among them; they share the blocks."""
     cdef const ptx_launch_config *c = launch.config
     cdef int wanted = 1
     if launch.blocks > 1:
         wanted = <int> c.threads if c.threads else <int> sysconf(_SC_NPROCESSORS_ONLN)
     if <uint64_t> wanted > launch.blocks:
         wanted = <int> launch.blocks
-    if wanted > 65:
-        wanted = 65
+    if wanted > MOST_THREADS:
+        wanted = MOST_THREADS
     if c.together:
         wanted = <int> launch.blocks
-    launch.at_once = launch.blocks // (64 * <uint64_t> wanted)
-    launch.at_once = 1 if launch.at_once == 0 else MOST_AT_ONCE if launch.at_once > MOST_AT_ONCE else launch.at_once
+    share_blocks(launch, wanted)
     return 1 if launch.races != NULL and not c.together else wanted
 
 
@@ -279,7 +283,7 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
     cdef uint64_t taken, ticks, was = function.ticks
     cdef bint alone
     if launch.blocks == 1:
-        run_blocks(launch)
+        run_blocks(launch, 0)
         return
     launch.short_ticks = AWAKE * <uint64_t> wanted // <uint64_t> (wanted - 1) if wanted > 1 else 0
     alone = was != 0 and was < launch.short_ticks // launch.blocks
@@ -296,7 +300,7 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
     if launch.config.together and count_helpers(launch.helpers) < wanted - 1:
         no_launch_memory(launch, "no host threads for all blocks of a cooperative launch")
     launch.begun = gompy_ticks()
-    taken = run_blocks(launch)
+    taken = run_blocks(launch, 0)
     if taken:
         ticks = (gompy_ticks() - launch.begun) // taken + 1
         # Not what it took once, when the processor was taken away.
@@ -317,7 +321,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     if failure == NULL:
         failure = &own
     failure.code, failure.message[0] = 0, 0  # the rest where it fails: it is longer than an empty kernel
-    memset(&launch, 0, sizeof(run))
+    memset(&launch, 0, <char *> launch.shares - <char *> &launch)
     launch.blocks = <uint64_t> config.grid[0] * config.grid[1] * config.grid[2]
     if not may_launch(function, f, config, launch.blocks, threads, failure):
         return failure.code

@@ -11,6 +11,7 @@ cdef enum:
     FUEL = 20000
     FUEL_TOGETHER = 500
     MOST_AT_ONCE = 16
+    MOST_THREADS = 65                   # of a launch's host threads, but for those of cooperative ones
     HOST_ROOM = 393216                  # bytes of a warp's stack (guard included) that are left to code of the host
     SHADOW_ALLOCATED = 1                # executor.h
     SHADOW_WRITTEN = 3
@@ -31,6 +32,12 @@ cdef enum:
 
 cdef struct run                         # below
 cdef struct helper                      # launch.pxi
+
+cdef struct share_of_blocks:            # a host thread's part of the grid (blocks.pxi)
+    uint64_t next_block                 # the first that nobody has taken
+    uint64_t end_block
+    int owned                           # a thread has come for it
+    char apart[CACHE_LINE]
 
 cdef struct run:                        # one launch
     ptx_function *function
@@ -60,9 +67,9 @@ cdef struct run:                        # one launch
     int deferred                        # host threads that are called only if it takes long; 0 once they are
     void (*more)(run *launch) noexcept nogil  # calls them
     helper *helpers                     # who has been called
+    int nshares
     char apart[CACHE_LINE]              # host threads read the rest all the time, and write what follows
-    uint64_t next_block
-    char end[CACHE_LINE]
+    share_of_blocks shares[MOST_THREADS]  # so many as nshares says are set
 
 cdef struct barrier_state:
     uint32_t arrived                    # threads
@@ -101,6 +108,7 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     uint32_t numbered                   # and how many warps have them
     uint64_t taken                      # blocks of this launch so far
     uint64_t next_block, end_block      # those that the host thread has taken and not begun
+    int share, shares_left              # where it takes more, and how many shares may have some
     int64_t turn                        # the block that takes its turns here (race_launches.pxi), or -1
     uint64_t placed                     # the block that the warps' ctaid are of
     uint8_t places[32]                  # stacks and local memories that are free, the last one first

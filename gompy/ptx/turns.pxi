@@ -55,33 +55,6 @@ cdef inline gompy_warp *fresh_warp(runner *r, gompy_warp *w) noexcept nogil:
     return other if other.sp == NULL else NULL
 
 
-cdef inline void look_at_clock(run *launch) noexcept nogil:
-    """A launch that was thought to be short may not be."""
-    if gompy_ticks() - launch.begun > launch.short_ticks:
-        launch.more(launch)
-
-
-cdef inline bint take_block(runner *r, run *launch, uint64_t *block) noexcept nogil:
-    """The number of a host thread's next block; False: there are none left."""
-    # Not before the first: it was looked at where the launch began.
-    if launch.deferred and r.next_block and (r.next_block < 8 or r.next_block % 8 == 0):
-        look_at_clock(launch)  # which takes as long as an empty block
-    if r.next_block == r.end_block:
-        r.next_block = gompy_take(&launch.next_block, launch.at_once)
-        r.end_block = r.next_block + launch.at_once
-        if r.end_block > launch.blocks:
-            r.end_block = launch.blocks
-    if r.next_block >= r.end_block:
-        r.next_block = r.end_block
-        return False
-    r.taken += 1
-    block[0] = r.next_block
-    if launch.block_step:
-        block[0] = (launch.first_block + r.next_block * launch.block_step) % launch.blocks
-    r.next_block += 1
-    return True
-
-
 cdef inline void number_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """Tell the warps which block they are."""
     cdef const ptx_launch_config *c = launch.config
