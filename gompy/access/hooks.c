@@ -104,6 +104,15 @@ gompy_access_range (void *p, long step, unsigned long n, int kind, int ok)
   return gompy_access.range != NULL && gompy_access.range ((uintptr_t) p, step, n, kind, PC);
 }
 
+/* All spans of a row of statements (loops_straight.h), before that.  0: each is to be asked about.  */
+int
+gompy_access_row (unsigned long kinds, void *a, void *b, void *c, void *d)
+{
+  if (&gompy_access == NULL || gompy_access.row == NULL)
+    return 0;
+  return gompy_access.row (kinds, (uintptr_t) a, (uintptr_t) b, (uintptr_t) c, (uintptr_t) d, PC);
+}
+
 /* All of a loop's accesses at P + SCALE * index; the indices are at FIRST, FIRST + STEP, ..., and were asked about.  */
 int
 gompy_access_gather (void *p, long scale, const void *first, long step, unsigned long n, int kind, int ok)

@@ -13,6 +13,9 @@
 #define GOMPY_RANGE_WRITES 0x100
 #define GOMPY_RANGE_ALONE 0x200 /* the loop has reads that are told of one by one */
 #define GOMPY_RANGE_EARLY 0x400 /* the loop may be left before all of these happen */
+#define GOMPY_RANGE_ROW 0x800   /* it is a span of the row that `row` was asked about just before: which one */
+#define GOMPY_ROW_SPAN(kind) ((kind) >> 12 & 3)
+#define GOMPY_ROW_BITS 16       /* of each of a row's spans: GOMPY_RANGE_SIZE, GOMPY_RANGE_WRITES */
 #define GOMPY_INDEX_BYTES(kind) ((kind) >> 12 & 0xf)
 #define GOMPY_INDEX_UNSIGNED 0x10000
 
@@ -74,6 +77,10 @@ struct gompy_access
   void (*give) (const void *lock);
 
   void (*pause) (void);               /* the calling thread may come to know from here on what others did */
+
+  /* Up to four spans of bytes, of which KINDS has GOMPY_ROW_BITS each, from the lowest on: 1 if each goes on where it was
+     last, and that is noted; 0 if each is to be asked about by `range`.  NULL: the latter.  */
+  int (*row) (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, const void *pc);
 };
 
 #endif

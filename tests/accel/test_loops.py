@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from column_races import COLUMN_RACES, COLUMNS_APART, COLUMNS_IN_TURN
 from row_loops import ROWS_RIGHT, ROWS_WRONG
+from span_loops import SPANS_RIGHT, SPANS_WRONG
 
 from gompy.abi.gcc import SUPPORTED
 from gompy.accel import host, loops, packages
@@ -47,11 +48,16 @@ static void __attribute__ ((noinline, noclone)) column (struct four *p, int v)
   p->c = p->b * 2;
   p->d = p->c - p->a;
 }
+static void __attribute__ ((noinline, noclone)) product (const int *m, const int *x, int *y)
+{
+  y[0] = m[0] * x[0] + m[1] * x[1], y[1] = m[2] * x[0] + m[3] * x[1]; /* one line: a span has one place of code */
+}
 #pragma omp end declare target
 """
 
-RIGHT = {
-    "triangle": """
+RIGHT = (
+    {
+        "triangle": """
       double (*m)[100] = malloc (100 * sizeof *m);
       for (int i = 0; i < 100; i++) for (int k = 0; k < 100; k++) m[i][k] = i * k;
       #pragma omp target teams distribute parallel for map(tofrom: m[:100])
@@ -59,13 +65,13 @@ RIGHT = {
         for (int k = 0; k < i; k++)
           m[k][i] = m[i][k];
       printf ("%g\\n", m[3][50]);""",
-    "empty": """
+        "empty": """
       int *p = calloc (n, sizeof *p), last = atoi ("0");
       #pragma omp target map(tofrom: p[:n])
       for (int i = 0; i < last; i++)
         p[i + 100000] = 1;
       printf ("%d\\n", p[4]);""",
-    "written-then-read": """
+        "written-then-read": """
       int *p = malloc (n * sizeof *p);
       #pragma omp target map(from: p[:n])
       {
@@ -74,7 +80,7 @@ RIGHT = {
           p[i] = p[i - 1] + 1;
       }
       printf ("%d\\n", p[n - 1]);""",
-    "early": """
+        "early": """
       int *p = calloc (10, sizeof *p), at = -1;
       p[7] = 3;
       #pragma omp target map(to: p[:10]) map(tofrom: at)
@@ -82,14 +88,14 @@ RIGHT = {
         if (p[i] == 3)
           { at = i; break; }
       printf ("%d\\n", at);""",
-    "backwards": """
+        "backwards": """
       int *p = calloc (n, sizeof *p);
       #pragma omp target teams distribute parallel for map(tofrom: p[:n])
       for (int b = 0; b < n / 50; b++)
         for (int i = 50; i-- > 0;)
           p[b * 50 + i] = i;
       printf ("%d\\n", p[51]);""",
-    "interleaved": """
+        "interleaved": """
       int *p = calloc (n, sizeof *p);
       #pragma omp target map(tofrom: p[:n])
       #pragma omp parallel num_threads(4)
@@ -103,7 +109,7 @@ RIGHT = {
             p[i] *= 2;
         }
       printf ("%d\\n", p[51]);""",
-    "host": """
+        "host": """
       int *p = calloc (n, sizeof *p), sum = 0;
       for (int r = 0; r < 3; r++)
         {
@@ -113,7 +119,7 @@ RIGHT = {
           for (int i = 0; i < n; i += 2) p[i] = 1;
         }
       printf ("%d\\n", sum);""",
-    "gather": """
+        "gather": """
       double *in = malloc (n * sizeof *in), *out = malloc (n * sizeof *out);
       int *at = malloc (n * sizeof *at);
       for (int i = 0; i < n; i++) { in[i] = i; at[i] = (i * 7919) % n; }
@@ -126,7 +132,7 @@ RIGHT = {
           in[r] = -1;
         }
       printf ("%g %g\\n", out[4], out[4711]);""",
-    "kinds-of-indices": """
+        "kinds-of-indices": """
       int *in = calloc (n, sizeof *in);
       unsigned char small[200];
       short other[200], *there = other + 199;
@@ -141,7 +147,7 @@ RIGHT = {
         for (int i = 0; i < 100; i++) sum += 5 * in[n - 1 - 4 * (int) small[2 * i]];
       }
       printf ("%ld %d\\n", sum, *there);""",
-    "scatter": """
+        "scatter": """
       int *out = calloc (n, sizeof *out), *at = calloc (n, sizeof *at);
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target teams num_teams(2) map(tofrom: out[:n], at[:n])
@@ -150,7 +156,7 @@ RIGHT = {
         for (int i = b * (n / 2); i < (b + 1) * (n / 2); i++)
           out[at[i]] += i;
       printf ("%d %d\\n", out[3], out[4001]);""",
-    "scatter-of-eight-threads": """
+        "scatter-of-eight-threads": """
       enum { each = 2048, m = 8 * each };
       long *p = calloc (m, sizeof *p), *at = calloc (m, sizeof *at);
       for (int i = 0; i < m; i++) at[i] = (i * 7919L) % m;
@@ -159,7 +165,7 @@ RIGHT = {
       for (int i = 0, first = each * omp_get_thread_num (); i < each; i++)
         p[at[first + i]] = i;
       printf ("%d\\n", p[0] == 0);""",
-    "indices-that-change": """
+        "indices-that-change": """
       int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), sum = 0;
       for (int i = 0; i < n; i++) { p[i] = 1 + i / 2; q[i] = i; }
       #pragma omp target map(tofrom: p[:n], q[:n], sum)
@@ -169,7 +175,7 @@ RIGHT = {
         for (int i = 0; i < n; i++) { sum += p[q[i]]; q[n - 1 - i] = 5; }
       }
       printf ("%d %d %d\\n", sum, p[0], p[30]);""",
-    "rows-beside-writes": """
+        "rows-beside-writes": """
       int *p = calloc (n, sizeof *p), *at = calloc (n, sizeof *at), sum = 0;
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % (n / 2) * 2;
       #pragma omp target map(tofrom: p[:n], sum) map(to: at[:n])
@@ -182,7 +188,7 @@ RIGHT = {
         for (int i = 0; i < n / 2; i++)
           p[2 * i + 1] = i;
       printf ("%d\\n", sum);""",
-    "gather-and-write": """
+        "gather-and-write": """
       int *p = calloc (n, sizeof *p), *q = calloc (n, sizeof *q), *at = calloc (n, sizeof *at);
       for (int i = 0; i < n; i++) at[i] = (i * 7919) % n;
       #pragma omp target map(tofrom: p[:n]) map(to: at[:n]) map(alloc: q[:n])
@@ -202,7 +208,7 @@ RIGHT = {
       for (int i = 0; i < n; i++)
         p[i] += p[at[i]];
       printf ("%d %d\\n", p[1], p[4000]);""",
-    "columns-side-by-side": """
+        "columns-side-by-side": """
       char *p = calloc (n, 1); int sum = 0;
       #pragma omp target map(tofrom: p[:n], sum)
       #pragma omp parallel num_threads(2) reduction(+: sum)
@@ -215,7 +221,7 @@ RIGHT = {
         for (int i = 0; i < n / 3; i++) if (t) p[3 * i] = 1;
       }
       printf ("%d %d\\n", p[9], sum);""",
-    "sometimes": """
+        "sometimes": """
       int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
       for (int i = 0; i < n; i++) p[i] = i * 7919 % 64;
       #pragma omp target map(to: p[:n]) map(alloc: q[:n]) map(tofrom: sum)
@@ -228,7 +234,7 @@ RIGHT = {
         for (int i = 0; i < n; i++) if (p[i] % 2 != t) { sum += q[i]; if (p[i] > 60) q[i] = 2; }
       }
       printf ("%d\\n", sum);""",
-    "left-early": """
+        "left-early": """
       int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), at = 0, sum = 0;
       p[4000] = 1;
       #pragma omp target map(to: p[:4500]) map(alloc: q[:n]) map(tofrom: at, sum)
@@ -243,13 +249,13 @@ RIGHT = {
         for (int i = 0; i < n; i++)
           { if (b == 0 && i == 2500) break; if (b == 1 && i > 2499) break; p[2500 * b + i]++; }
       printf ("%d %d %d %d\\n", at, sum, p[2499], p[2500]);""",
-    "in-a-row": """
+        "in-a-row": """
       struct four *p = malloc (n * sizeof *p);
       int *q = calloc (n, sizeof *q), sum = 0;
       #pragma omp target teams distribute parallel for map(from: p[:n]) map(to: q[:n]) reduction(+: sum)
       for (int i = 0; i < n - 3; i++) { column (p + i, i); sum += row (q + i) + row (&p[i].a); }
       printf ("%d %d %d\\n", sum, p[7].c, p[4711].d);""",
-    "walks": """
+        "walks": """
       int *p = calloc (n, sizeof *p), *q = malloc (n * sizeof *q), sum = 0;
       #pragma omp target map(tofrom: p[:n], sum) map(alloc: q[:n])
       #pragma omp parallel num_threads(4) reduction(+: sum)
@@ -264,7 +270,7 @@ RIGHT = {
           #pragma omp barrier
         }
       printf ("%d %d\\n", sum, p[2000]);""",
-    "walks-across-kilobytes": """
+        "walks-across-kilobytes": """
       struct four *p = calloc (n, sizeof *p);
       int *q = calloc (n + 1, sizeof *q), sum = 0;
       #pragma omp target data map(tofrom: q[:n + 1], p[:n])
@@ -279,7 +285,7 @@ RIGHT = {
             }
         }
       printf ("%d %d\\n", sum, p[1601].c);""",
-    "walks-in-turn": """
+        "walks-in-turn": """
       int *p = calloc (n, sizeof *p), turn = 0;
       #pragma omp target map(tofrom: p[:n]) map(to: turn)
       #pragma omp parallel num_threads(3)
@@ -296,7 +302,7 @@ RIGHT = {
           turn = now + 1;
         }
       printf ("%d %d\\n", p[0], p[99]);""",
-    "walks-of-teams-after-teams": """
+        "walks-of-teams-after-teams": """
       int *p = calloc (n, sizeof *p);
       for (int r = 0; r < 3; r++)
         {
@@ -305,9 +311,12 @@ RIGHT = {
             for (int i = b * 100; i < b * 100 + 100; i++) put (p + i, get (p + i) + r + i);
         }
       printf ("%d\\n", p[4711]);""",
-    "columns-in-turn": COLUMNS_IN_TURN,
-    **COLUMNS_APART,
-} | ROWS_RIGHT
+        "columns-in-turn": COLUMNS_IN_TURN,
+        **COLUMNS_APART,
+    }
+    | ROWS_RIGHT
+    | SPANS_RIGHT
+)
 WRONG = (
     {
         "in-a-row-unset": """
@@ -608,6 +617,7 @@ WRONG = (
     }
     | COLUMN_RACES
     | ROWS_WRONG
+    | SPANS_WRONG
 )
 
 
@@ -750,6 +760,14 @@ def test_rows_are_asked_about_with_the_loop_around_them(tmp_path: Path, plugin: 
         )
     ]
     assert asked == [1, 1, 0, 0]
+
+
+def test_spans_of_a_row_are_asked_about_together(tmp_path: Path, plugin: None) -> None:
+    """Four at most; of more, each by itself."""
+    row = "void row (int *a, int *b, int *c, int *d, int *e) {{ a[0] = a[1] = b[0] = b[1] = c[0] = c[1] = {}; }}"
+    for last, together in (("*d", True), ("d[0] + d[1] * e[0] + e[1]", False)):
+        called = calls(tmp_path, environment(True), row.format(last))
+        assert bool(called["gompy_access_row"]) == together and called[ENTRY], called
 
 
 @pytest.mark.parametrize("level", LEVELS)

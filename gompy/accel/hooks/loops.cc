@@ -70,12 +70,15 @@ namespace {
 const int WRITES = 0x100; /* gompy/native/access.h: GOMPY_RANGE_* */
 const int ALONE = 0x200;
 const int EARLY = 0x400;
+const int IN_ROW = 0x800; /* GOMPY_RANGE_ROW, GOMPY_ROW_SPAN, GOMPY_ROW_BITS */
+const int SPAN_SHIFT = 12;
+const unsigned SPAN_BITS = 16;
 const int BYTES_SHIFT = 12; /* GOMPY_INDEX_* */
 const int UNSIGNED = 0x10000;
 const unsigned MOST = 16; /* accesses of a loop that are asked about */
 
 /* Functions of hooks.c, as they are needed.  */
-enum asked { RANGE, GATHER, APART, AHEAD, TAKEN, SOME, CLEAR, DONE, ROWS, BOUND, ASKED };
+enum asked { RANGE, ROW, GATHER, APART, AHEAD, TAKEN, SOME, CLEAR, DONE, ROWS, BOUND, ASKED };
 tree decls[ASKED];
 const ggc_root_tab ROOTS[] = {
   { decls, ASKED, sizeof decls[0], &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node }, LAST_GGC_ROOT_TAB
@@ -94,6 +97,7 @@ decl_of (asked which)
     tree type;
   } functions[ASKED] = {
     { "gompy_access_range", build_function_type_list (i, p, l, ul, i, i, NULL_TREE) },
+    { "gompy_access_row", build_function_type_list (i, ul, p, p, p, p, NULL_TREE) },
     { "gompy_access_gather", build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE) },
     { "gompy_access_apart", build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE) },
     { "gompy_access_ahead", build_function_type_list (i, p, l, ul, i, i, NULL_TREE) },

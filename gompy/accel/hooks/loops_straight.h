@@ -1,8 +1,9 @@
 /* Accesses of code that stands in a row, in no loop that is asked about: what lies side by side is asked about at once.
 
    Such a row has no calls but those that tell, and functions without effects.  Reads whose addresses differ by numbers
-   only, and leave no gap, are one span; so are writes.  Where all spans are answered for, a copy of the row runs that
-   does not tell.  Otherwise it runs as it is: what is wrong is told exactly.
+   only, and leave no gap, are one span; so are writes.  A few spans are asked about with one call first, whether all go
+   on where they were last (gompy_access_row); then one by one.  Where all spans are answered for, a copy of the row runs
+   that does not tell.  Otherwise it runs as it is: what is wrong is told exactly.
 
    Included once, by loops.cc.  */
 
@@ -10,6 +11,7 @@ const unsigned LEAST_SAVED = 2;	      /* calls, or a copy is not worth it */
 const unsigned MOST_TOLD = 64;	      /* calls of a row */
 const HOST_WIDE_INT FARTHEST = 4096;  /* bytes from the first access of a base */
 const HOST_WIDE_INT MOST_BYTES = 255; /* of a span */
+const unsigned TOGETHER = 4;	      /* spans that one call asks about */
 
 /* An access of a row: LOW to HIGH are bytes from the first of its base.  */
 struct member
@@ -17,6 +19,13 @@ struct member
   gcall *call;
   unsigned base;
   HOST_WIDE_INT low, high;
+};
+
+/* Members that leave no gap.  */
+struct span
+{
+  unsigned first;
+  HOST_WIDE_INT bytes;
 };
 
 /* Where the addresses of some accesses begin.  */
@@ -38,8 +47,13 @@ private:
   kind look (gimple *stmt);
   kind take (gcall *call, int size, bool writes);
   bool is_before (tree value);
-  unsigned ask (unsigned first, tree *answer, gimple_seq *seq);
-  unsigned ask_all (tree *answer, gimple_seq *seq);
+  unsigned span_from (unsigned first, HOST_WIDE_INT *bytes) const;
+  void find_spans ();
+  tree place_of_span (const span &s, gimple_seq *seq) const;
+  int kind_of (const span &s) const { return bases[members[s.first].base].writes ? WRITES : 0; }
+  tree ask_each (gimple_seq *seq) const;
+  tree ask_together (gimple_seq *seq) const;
+  void decide (basic_block from, gimple_seq seq, tree answer, edge yes, edge no);
   void remove_from (basic_block row, basic_block copy);
 
   gimple *head, *last; /* the first call that tells; the last statement */
@@ -47,6 +61,7 @@ private:
   unsigned left;
   auto_vec<base> bases;
   auto_vec<member> members;
+  auto_vec<span> spans;
   hash_set<gimple *> inside;
 };
 
@@ -150,9 +165,9 @@ by_place (const void *p, const void *q)
   return a->high < b->high ? -1 : a->high > b->high;
 }
 
-/* Ask for the members from FIRST on that leave no gap; what follows them.  */
+/* The members from FIRST on that leave no gap: what follows them.  */
 unsigned
-row_of_accesses::ask (unsigned first, tree *answer, gimple_seq *seq)
+row_of_accesses::span_from (unsigned first, HOST_WIDE_INT *bytes) const
 {
   const member &m = members[first];
   HOST_WIDE_INT high = m.high;
@@ -161,32 +176,82 @@ row_of_accesses::ask (unsigned first, tree *answer, gimple_seq *seq)
 	 && MAX (high, members[i].high) - m.low <= MOST_BYTES;
        i++)
     high = MAX (high, members[i].high);
-  if (!seq)
-    return i;
-  aff_tree at = bases[m.base].at;
-  at.offset += m.low;
-  tree address = operand (aff_combination_to_tree (&at), ptr_type_node, seq);
-  int kind = 1 | (bases[m.base].writes ? WRITES : 0) | (left_reads ? ALONE : 0);
-  gcall *call = gimple_build_call (decl_of (RANGE), 5, address, build_int_cst (long_integer_type_node, 1),
-				   build_int_cst (long_unsigned_type_node, high - m.low),
-				   build_int_cst (integer_type_node, kind), *answer);
-  *answer = answer_of (call, gimple_location (m.call), seq);
+  *bytes = high - m.low;
   return i;
 }
 
-/* Ask for all members, reads before writes; for how many spans.  Without SEQ: only count.  */
-unsigned
-row_of_accesses::ask_all (tree *answer, gimple_seq *seq)
+/* Reads before writes.  */
+void
+row_of_accesses::find_spans ()
 {
-  unsigned spans = 0;
+  members.qsort (by_place);
   for (int writes = 0; writes < 2; writes++)
     for (unsigned i = 0, next; i < members.length (); i = next)
       {
-	bool now = bases[members[i].base].writes == (writes != 0);
-	next = ask (i, answer, now ? seq : NULL);
-	spans += now;
+	span s = { i, 0 };
+	next = span_from (i, &s.bytes);
+	if (bases[members[i].base].writes == (writes != 0))
+	  spans.safe_push (s);
       }
-  return spans;
+}
+
+tree
+row_of_accesses::place_of_span (const span &s, gimple_seq *seq) const
+{
+  aff_tree at = bases[members[s.first].base].at;
+  at.offset += members[s.first].low;
+  return operand (aff_combination_to_tree (&at), ptr_type_node, seq);
+}
+
+/* Ask for all spans, one by one.  */
+tree
+row_of_accesses::ask_each (gimple_seq *seq) const
+{
+  tree answer = integer_one_node;
+  for (unsigned i = 0; i < spans.length (); i++)
+    {
+      const span &s = spans[i];
+      int kind = 1 | kind_of (s) | (left_reads ? ALONE : 0);
+      if (spans.length () <= TOGETHER)
+	kind |= IN_ROW | i << SPAN_SHIFT;
+      gcall *call = gimple_build_call (decl_of (RANGE), 5, place_of_span (s, seq),
+				       build_int_cst (long_integer_type_node, 1),
+				       build_int_cst (long_unsigned_type_node, s.bytes),
+				       build_int_cst (integer_type_node, kind), answer);
+      answer = answer_of (call, gimple_location (members[s.first].call), seq);
+    }
+  return answer;
+}
+
+/* Ask whether all of them go on where they were last.  */
+tree
+row_of_accesses::ask_together (gimple_seq *seq) const
+{
+  unsigned HOST_WIDE_INT kinds = 0;
+  tree places[TOGETHER];
+  for (unsigned i = 0; i < TOGETHER; i++)
+    {
+      places[i] = i < spans.length () ? place_of_span (spans[i], seq) : null_pointer_node;
+      if (i < spans.length ())
+	kinds |= (unsigned HOST_WIDE_INT) (kind_of (spans[i]) | spans[i].bytes) << i * SPAN_BITS;
+    }
+  gcall *call = gimple_build_call (decl_of (ROW), 5, build_int_cstu (long_unsigned_type_node, kinds), places[0],
+				   places[1], places[2], places[3]);
+  return answer_of (call, gimple_location (head), seq);
+}
+
+/* Have FROM ask by SEQ, and go by YES where the answer is not 0.  */
+void
+row_of_accesses::decide (basic_block from, gimple_seq seq, tree answer, edge yes, edge no)
+{
+  gimple_stmt_iterator gsi = gsi_last_bb (from);
+  gsi_insert_seq_after (&gsi, seq, GSI_CONTINUE_LINKING);
+  gsi_insert_after (&gsi, gimple_build_cond (NE_EXPR, answer, integer_zero_node, NULL_TREE, NULL_TREE),
+		    GSI_NEW_STMT);
+  yes->flags = (yes->flags & ~EDGE_FALLTHRU) | EDGE_TRUE_VALUE;
+  no->flags = (no->flags & ~EDGE_FALLTHRU) | EDGE_FALSE_VALUE;
+  yes->probability = profile_probability::very_likely ();
+  no->probability = profile_probability::very_unlikely ();
 }
 
 /* The calls that were asked about go from the COPY of a ROW.  */
@@ -209,29 +274,29 @@ row_of_accesses::remove_from (basic_block row, basic_block copy)
 bool
 row_of_accesses::version ()
 {
-  gimple_seq seq = NULL;
-  tree answer = integer_one_node;
-  members.qsort (by_place);
-  if (members.length () < LEAST_SAVED || members.length () < ask_all (&answer, NULL) + LEAST_SAVED)
+  gimple_seq each = NULL, together = NULL;
+  find_spans ();
+  if (members.length () < spans.length () + LEAST_SAVED)
     return false;
-  ask_all (&answer, &seq);
+  tree known = spans.length () <= TOGETHER ? ask_together (&together) : NULL_TREE;
+  tree answer = ask_each (&each);
   gimple_stmt_iterator gsi = gsi_for_stmt (head);
-  gsi_insert_seq_before (&gsi, seq, GSI_SAME_STMT);
-  basic_block before = gimple_bb (head);
   gsi_prev (&gsi);
-  edge to_row = split_block (before, gsi_stmt (gsi));
+  basic_block before = gimple_bb (head);
+  edge to_row = gsi_end_p (gsi) ? split_block_after_labels (before) : split_block (before, gsi_stmt (gsi));
   basic_block row = to_row->dest;
   split_block (row, last);
   basic_block good = split_edge (to_row);
-  edge yes = single_pred_edge (good), no = make_edge (before, row, EDGE_FALSE_VALUE);
-  yes->flags = (yes->flags & ~EDGE_FALLTHRU) | EDGE_TRUE_VALUE;
-  yes->probability = profile_probability::very_likely ();
-  no->probability = profile_probability::very_unlikely ();
-  gsi = gsi_last_bb (before);
-  gsi_insert_after (&gsi, gimple_build_cond (NE_EXPR, answer, integer_zero_node, NULL_TREE, NULL_TREE),
-		    GSI_NEW_STMT);
+  edge in = single_succ_edge (good), no = make_edge (before, row, 0);
+  if (known)
+    {
+      decide (before, together, known, single_pred_edge (good), no);
+      before = split_edge (no);
+      decide (before, each, answer, make_edge (before, good, 0), single_succ_edge (before));
+    }
+  else
+    decide (before, each, answer, single_pred_edge (good), no);
   initialize_original_copy_tables ();
-  edge in = single_succ_edge (good);
   basic_block copy = duplicate_block (row, in, NULL);
   add_phi_args_after_copy_bb (copy);
   remove_from (row, copy);

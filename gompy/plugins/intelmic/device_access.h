@@ -786,6 +786,7 @@ mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
   gompy_access.take = mic_access_take;
   gompy_access.give = mic_access_give;
   gompy_access.pause = mic_access_pause;
+  gompy_access.row = mic_access_row;
   gompy_access.high = base + size;
   gompy_access.low = base;
   return 1;

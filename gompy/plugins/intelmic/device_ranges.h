@@ -402,8 +402,10 @@ mic_new_range (uintptr_t address, intptr_t step, size_t n, int kind, const void 
     {
       int writes = (kind & GOMPY_RANGE_WRITES) != 0;
       size_t all = distance * (n - 1) + size;
-      return (all <= MIC_WALKED
-              && (mic_walks_on (offset, all, writes, pc) || mic_walks_anew (offset, all, writes, pc)))
+      return (kind & GOMPY_RANGE_ROW
+                ? mic_span_walks (offset, all, kind, pc)
+                : all <= MIC_WALKED
+                    && (mic_walks_on (offset, all, writes, pc) || mic_walks_anew (offset, all, writes, pc)))
              || mic_access_span (offset, offset + all, writes, (kind & GOMPY_RANGE_ALONE) != 0, pc);
     }
   return mic_access_column (offset, distance, n, size, kind, pc);
@@ -414,7 +416,7 @@ static int
 mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const void *pc)
 {
   size_t size = kind & GOMPY_RANGE_SIZE;
-  if (n <= MIC_WALKED && (uint64_t) step <= size && !(kind & GOMPY_RANGE_EARLY))
+  if (n <= MIC_WALKED && (uint64_t) step <= size && !(kind & (GOMPY_RANGE_EARLY | GOMPY_RANGE_ROW)))
     {
       size_t all = (uint64_t) step * (n - 1) + size;
       if (all <= MIC_WALKED

@@ -81,6 +81,7 @@ mic_begin_walk (struct mic_walk *w, uint64_t offset, uint64_t next)
   unsigned i;
   if (offset >= mic_access_size || next - offset > MIC_BLOCK || next > last || !mic_may_walk (offset, w->place & 1))
     return 0;
+  __builtin_prefetch (&mic_blocks[last / MIC_BLOCK]); /* where it goes on, as a rule */
   for (i = 0; i < mic_open_walk_count && mic_open_walks[i] != w; i++)
     ;
   if (i == MIC_OPEN_WALKS)
@@ -119,13 +120,11 @@ mic_walk_of (uintptr_t place)
   return &mic_walks[(place ^ place >> 8) % MIC_WALKS];
 }
 
-/* Whether an access is a step of a walk, and to be noted at its end.  Nothing is called here: who asks this first, and
-   leaves all else to another function, needs no frame.  */
+/* Whether an access is a step of a walk that is its place's, and to be noted at its end.  Nothing is called here: who
+   asks this first, and leaves all else to another function, needs no frame.  */
 static inline __attribute__ ((always_inline)) int
-mic_walks_on (uint64_t offset, size_t size, int writes, const void *pc)
+mic_follows (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size)
 {
-  uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
-  struct mic_walk *w = mic_walk_of (place);
   uint64_t next = offset + size;
   if (__builtin_expect (w->place != place || offset - w->begin > w->next - w->begin || next > w->end
                           || (next <= w->next && ++w->again >= MIC_AGAIN), 0))
@@ -134,12 +133,17 @@ mic_walks_on (uint64_t offset, size_t size, int writes, const void *pc)
   return 1;
 }
 
-/* The same of one that is none by what mic_walks_on says: whether a walk begins by it.  */
-static inline int
-mic_walks_anew (uint64_t offset, size_t size, int writes, const void *pc)
+static inline __attribute__ ((always_inline)) int
+mic_walks_on (uint64_t offset, size_t size, int writes, const void *pc)
 {
   uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
-  struct mic_walk *w = mic_walk_of (place);
+  return mic_follows (mic_walk_of (place), place, offset, size);
+}
+
+/* The same of one that is none by what mic_follows says: whether a walk begins by it.  */
+static inline int
+mic_follows_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size)
+{
   int near = w->place == place && offset - w->begin <= w->next - w->begin;
   if (near || w->end != 0)
     return mic_walk_anew (w, place, offset, size, near);
@@ -147,6 +151,99 @@ mic_walks_anew (uint64_t offset, size_t size, int writes, const void *pc)
   w->begin = offset;
   w->next = offset + size;
   return 0;
+}
+
+static inline int
+mic_walks_anew (uint64_t offset, size_t size, int writes, const void *pc)
+{
+  uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
+  return mic_follows_anew (mic_walk_of (place), place, offset, size);
+}
+
+/* --- rows of statements -------------------------------------------------------------------------------------------- */
+
+#define MIC_ROWS 64u        /* that are remembered, a power of 2 */
+#define MIC_ROW_SPANS 4u
+
+/* A row that is asked about as a whole.  Each of its spans has a walk, and its own place of code.  */
+struct mic_row
+{
+  uintptr_t pc;
+  struct mic_walk spans[MIC_ROW_SPANS];
+} __attribute__ ((aligned (64)));
+
+static __thread struct mic_row mic_rows[MIC_ROWS];
+static __thread struct mic_row *mic_row; /* whose spans are asked about one by one */
+
+static inline __attribute__ ((always_inline)) struct mic_row *
+mic_row_of (uintptr_t pc)
+{
+  return &mic_rows[(pc ^ pc >> 8) % MIC_ROWS];
+}
+
+/* Whether a span goes on where it was last; what is not in the arena does.  */
+static int
+mic_span_goes_on (struct mic_walk *w, uint64_t offset, uint64_t size)
+{
+  if (mic_follows (w, w->place, offset, size))
+    return 1;
+  if (offset >= mic_access_size)
+    return offset <= -size;
+  return w->place != 0 && offset - w->begin <= w->next - w->begin && mic_walk_anew (w, w->place, offset, size, 1);
+}
+
+/* The same of a row, where not each span is a step forwards.  Where the answer is 0, each is asked about.  */
+static int __attribute__ ((noinline))
+mic_row_anew (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, const void *pc)
+{
+  const uintptr_t at[MIC_ROW_SPANS] = { a, b, c, d };
+  mic_row = mic_row_of ((uintptr_t) pc);
+  for (unsigned i = 0; i < MIC_ROW_SPANS && mic_row->pc != (uintptr_t) pc; i++)
+    {
+      if (mic_row->spans[i].end != 0)
+        mic_end_walk (&mic_row->spans[i]);
+      memset (&mic_row->spans[i], 0, sizeof mic_row->spans[i]);
+    }
+  mic_row->pc = (uintptr_t) pc;
+  for (unsigned i = 0; i < MIC_ROW_SPANS && kinds != 0; i++, kinds >>= GOMPY_ROW_BITS)
+    if (!mic_span_goes_on (&mic_row->spans[i], at[i] - gompy_access.low, kinds & GOMPY_RANGE_SIZE))
+      return 0;
+  return 1;
+}
+
+/* Whether a span is a step of its walk that goes forwards.  Its bytes before the walk's begin are the last ones of the
+   walk's before it.  */
+static inline __attribute__ ((always_inline)) int
+mic_span_steps (struct mic_walk *w, uintptr_t address, uint64_t size)
+{
+  uint64_t next = address - gompy_access.low + size;
+  if (__builtin_expect (next - w->next - 1 >= size || next > w->end, 0))
+    return 0;
+  w->next = next;
+  return 1;
+}
+
+static int
+mic_access_row (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, const void *pc)
+{
+  struct mic_row *row = mic_row_of ((uintptr_t) pc);
+  const unsigned bits = GOMPY_ROW_BITS;
+  if (__builtin_expect (row->pc != (uintptr_t) pc, 0)
+      || !mic_span_steps (&row->spans[0], a, kinds & GOMPY_RANGE_SIZE)
+      || (kinds >> bits != 0 && !mic_span_steps (&row->spans[1], b, kinds >> bits & GOMPY_RANGE_SIZE))
+      || (kinds >> 2 * bits != 0 && !mic_span_steps (&row->spans[2], c, kinds >> 2 * bits & GOMPY_RANGE_SIZE))
+      || (kinds >> 3 * bits != 0 && !mic_span_steps (&row->spans[3], d, kinds >> 3 * bits & GOMPY_RANGE_SIZE)))
+    return mic_row_anew (kinds, a, b, c, d, pc);
+  return 1;
+}
+
+/* Whether one of its spans goes on, or a walk begins by it.  */
+static int
+mic_span_walks (uint64_t offset, size_t size, int kind, const void *pc)
+{
+  struct mic_walk *w = &mic_row->spans[GOMPY_ROW_SPAN (kind)];
+  uintptr_t place = (uintptr_t) pc << 1 | (kind / GOMPY_RANGE_WRITES & 1);
+  return mic_follows (w, place, offset, size) || mic_follows_anew (w, place, offset, size);
 }
 
 #endif
