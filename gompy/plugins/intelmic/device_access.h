@@ -442,6 +442,18 @@ mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, con
     atomic_store_explicit (last, interval, memory_order_relaxed);
 }
 
+/* The calling thread is about to look whether others have written in a block, and then to note that it has.  The first
+   note in a page takes long, and what another one notes meanwhile would not be seen: so the page is made before.  */
+static inline void
+mic_make_room (const struct mic_block *block)
+{
+  uint64_t first = (uint64_t) (block - mic_blocks) * (MIC_BLOCK / 8);
+  if (__builtin_expect (mic_has_cells (&block->last_write), 1))
+    return;
+  __atomic_fetch_or (&mic_cells.write_pcs[first], 0, __ATOMIC_RELAXED);
+  atomic_fetch_or_explicit (&mic_cells.writes[first], 0, memory_order_relaxed);
+}
+
 static inline void
 mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
 {
@@ -449,6 +461,8 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
   uint64_t mine = mic_word | mask, cell = at / 8;
   int raced;
   mic_come_near (block);
+  if (writes)
+    mic_make_room (block);
   raced = writes && mic_is_written (cell, block, mine, mask);
   if (raced)
     mic_race_at (block, at, mask, writes, 0, pc);
@@ -683,6 +697,8 @@ mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
   mask = 0xffu >> (8 - size) << (offset & 7);
   mine |= mask;
   mic_come_near (block);
+  if (writes)
+    mic_make_room (block);
   if (writes && __builtin_expect (mic_is_written (cell, block, mine, mask), 0))
     return 0;
   mic_note (cell, block, mine, writes, pc);

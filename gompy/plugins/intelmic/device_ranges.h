@@ -113,8 +113,10 @@ mic_is_block_ordered (uint64_t offset, int written)
 
 /* Whether the calling thread may note an access in the cells of a block without a look at each.  */
 static int
-mic_may_own (struct mic_block *block)
+mic_may_own (struct mic_block *block, int writes)
 {
+  if (writes)
+    mic_make_room (block);
   if (!mic_owns (block))
     mic_come_in (block);
   return mic_owns (block);
@@ -142,7 +144,7 @@ mic_note_own_part (struct mic_block *block, uint64_t offset, uint64_t end, int w
 {
   _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
-  if (!mic_may_own (block))
+  if (!mic_may_own (block, writes))
     return 0;
   for (uint64_t at = offset & ~7ull; at < end; at += 8)
     {
@@ -275,7 +277,7 @@ mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
   size_t m = mic_in_block (at, step, n, size);
-  if (m == 0 || mic_has_atomics (block) || !mic_is_good (block, at) || !mic_may_own (block))
+  if (m == 0 || mic_has_atomics (block) || !mic_is_good (block, at) || !mic_may_own (block, writes))
     return 0;
   if (mic_keep_column (block, at, step, m, size, writes, place))
     {
@@ -435,7 +437,7 @@ mic_note_own_some (uint64_t at, uint64_t step, size_t m, size_t size, int writes
   _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
-  if (!mic_is_good (block, at) || !mic_may_own (block))
+  if (!mic_is_good (block, at) || !mic_may_own (block, writes))
     return 0;
   if (!mic_has_atomics (block) && mic_keep_some (block, at, step, m, size, writes, which, place))
     {

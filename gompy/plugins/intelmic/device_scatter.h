@@ -112,7 +112,7 @@ mic_note_scattered (uint64_t offset, const struct mic_scattered_cells *taken, ui
     return 0;
   if (mic_word == 0)
     return 1;
-  own = mic_may_own (block);
+  own = mic_may_own (block, 1);
   if (!own && (!mic_is_ordered (&block->write, mic_word, 0xff)
                || (mic_has_cells (&block->last_write) && !mic_are_cells_ordered (&mic_cells.writes[first], taken))))
     return 0;

@@ -69,8 +69,8 @@ mic_may_walk (uint64_t offset, int writes)
       || !mic_is_good (block, offset) || !mic_is_behind (&block->write))
     return 0;
   if (!writes)
-    return !mic_has_cells (&block->last_write) || mic_may_own (block);
-  return mic_may_own (block) && mic_is_behind (&block->read) && mic_is_behind (&block->before) && !mic_settle (offset);
+    return !mic_has_cells (&block->last_write) || mic_may_own (block, 0);
+  return mic_may_own (block, 1) && mic_is_behind (&block->read) && mic_is_behind (&block->before) && !mic_settle (offset);
 }
 
 /* Begin a walk with [OFFSET, NEXT), where that may be.  */
