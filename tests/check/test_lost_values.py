@@ -147,6 +147,35 @@ gangs (int *a, int n)
   return sum;
 }
 """
+WRONG += """
+void add (int *, int);
+#pragma omp declare target (add)
+
+int
+of_tasks (int *a, int n)
+{
+  int sum = 0;
+  #pragma omp target map(to: a[:n])
+  #pragma omp parallel
+  #pragma omp single
+  #pragma omp taskgroup task_reduction(+: sum) /* WRONG */
+  for (int i = 0; i < n; i++)
+    #pragma omp task in_reduction(+: sum)
+    add (&sum, a[i]);
+  return sum;
+}
+
+int
+of_a_scope (int *a, int n)
+{
+  int sum = 0;
+  #pragma omp target map(to: a[:n])
+  #pragma omp parallel
+  #pragma omp scope reduction(+: sum) /* WRONG */
+  add (&sum, a[0]);
+  return sum;
+}
+"""
 RIGHT = """\
 int global;
 void init (void);
@@ -159,6 +188,23 @@ reduced (int *a, int n)
   #pragma omp target teams distribute parallel for map(to: a[:n]) reduction(+: sum)
   for (int i = 0; i < n; i++)
     sum += a[i];
+  return sum;
+}
+
+int
+scoped (int *a, int n)
+{
+  int sum = 0;
+  #pragma omp target map(a[:n])
+  #pragma omp parallel
+  {
+    a[0] = sum;
+    #pragma omp scope private(sum)
+    {
+      sum = a[1];
+      a[2] = sum;
+    }
+  }
   return sum;
 }
 

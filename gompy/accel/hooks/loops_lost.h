@@ -35,6 +35,8 @@ treatment (tree clauses, tree var)
     switch (OMP_CLAUSE_CODE (c))
       {
       case OMP_CLAUSE_REDUCTION:
+      case OMP_CLAUSE_IN_REDUCTION:
+      case OMP_CLAUSE_TASK_REDUCTION:
       case OMP_CLAUSE_LASTPRIVATE:
 	if (OMP_CLAUSE_DECL (c) == var)
 	  return 'r';
@@ -73,6 +75,12 @@ look_for_assignment (gimple_stmt_iterator *gsi, bool *handled, walk_stmt_info *i
       break;
     case GIMPLE_OMP_SECTIONS:
       clauses = gimple_omp_sections_clauses (stmt);
+      break;
+    case GIMPLE_OMP_SCOPE:
+      clauses = gimple_omp_scope_clauses (stmt);
+      break;
+    case GIMPLE_OMP_TASKGROUP:
+      clauses = gimple_omp_taskgroup_clauses (stmt);
       break;
     case GIMPLE_OMP_SINGLE:
       clauses = gimple_omp_single_clauses (stmt);
