@@ -747,9 +747,10 @@ def test_loops_have_no_calls_but_before(tmp_path: Path, plugin: None) -> None:
 
 
 def test_rows_are_asked_about_with_the_loop_around_them(tmp_path: Path, plugin: None) -> None:
-    """Not where a store may change the bounds, or where some rows are left out."""
+    """Not where a store may change the bounds, where some rows are left out, or where empty ones run once."""
     loop = "void f (int n, %s *first, int *at, float *v, float *x, float *y) { for (int r = 0; r < n; r++) { %s } }\n"
     row = "for (__auto_type i = first[r]; i < first[r + 1]; i++) s += v[i] * x[at[i]];"
+    once = "__auto_type i = first[r]; do s += v[i] * x[at[i]]; while (++i < first[r + 1]);"
     asked = [
         calls(tmp_path, environment(True), loop % words)["gompy_access_rows"]
         for words in (
@@ -757,9 +758,11 @@ def test_rows_are_asked_about_with_the_loop_around_them(tmp_path: Path, plugin: 
             ("long", f"float s = 0; {row} y[r] = s;"),
             ("int", f"int s = 0; {row} at[r] = s;"),
             ("int", f"float s = 0; if (r % 3) {{ {row} }} y[r] = s;"),
+            ("int", f"float s = 0; {once} y[r] = s;"),
+            ("long", f"float s = 0; {once} y[r] = s;"),
         )
     ]
-    assert asked == [1, 1, 0, 0]
+    assert asked == [1, 1, 0, 0, 0, 0]
 
 
 def test_spans_of_a_row_are_asked_about_together(tmp_path: Path, plugin: None) -> None:
