@@ -52,6 +52,8 @@ _TAKEN = re.compile(
 )
 _DEFINITION = re.compile(r"^(?:\.[a-z]+ )*\.(?:func|entry) (?:\([^)]*\) ?)?([^\s(]+)[^;{]*\{$", re.MULTILINE)
 _FRAME = re.compile(r"sub\.u64 %(?:frame|stack),\s*%(?:sspprev|frame),\s*(\d+);")
+LINKED = (".visible", ".weak", ".common")
+"""Begins the head of a function that other objects may name."""
 _LANE = re.compile(r"mov\.u32\s+%r\d+,\s*%laneid;")
 """Where a loop begins; the code around atomic operations takes the number, too, into a register of its own kind."""
 _CALLED = re.compile(r"\bcall(?:\.uni)? (?:\([^)]*\),\s*)?([^\s,;]+)")
@@ -77,13 +79,27 @@ def mended(texts: list[str]) -> tuple[list[str], list[Mistake]]:
     """The objects of an image (or one of them) mended, and what could not be."""
     if not any(STACK in text for text in texts):
         return texts, []
-    own, called, lanes = calls(texts)
+    scopes = [Scope(at, text) for at, text in enumerate(texts)]
+    own, called, lanes = calls(texts, scopes)
     needs, loops = frames(own, called, lanes), with_loops(called, lanes)
     found: list[Mistake] = []
-    return [one(text, needs, loops, found) if STACK in text else text for text in texts], found
+    objects = zip(texts, scopes, strict=True)
+    return [one(text, scope, needs, loops, found) if STACK in text else text for text, scope in objects], found
 
 
-def one(text: str, needs: dict[str, int], loops: set[str], found: list[Mistake]) -> str:
+class Scope:
+    """What names of functions mean in one of an image's objects: of a static one, the object's own."""
+
+    def __init__(self, at: int, text: str) -> None:
+        self.at = at
+        self.statics = {match[1] for match in _DEFINITION.finditer(text) if not match[0].startswith(LINKED)}
+
+    def of(self, name: str) -> str:
+        """A name that no other function of the image has."""
+        return f"{self.at}:{name}" if name in self.statics else name
+
+
+def one(text: str, scope: Scope, needs: dict[str, int], loops: set[str], found: list[Mistake]) -> str:
     """One object."""
     local: set[str] = set()
     try:
@@ -95,7 +111,7 @@ def one(text: str, needs: dict[str, int], loops: set[str], found: list[Mistake])
                     local.add(function.name)
                 elif analysis.suspect is not None:
                     found.append(Mistake(function.name, place_of(module, analysis.suspect)))
-                inner = analysis.nested(loops)
+                inner = analysis.nested(loops, scope)
                 if inner is not None:
                     found.append(Mistake(function.name, place_of_loop(module, inner, function), nested=True))
     except PtxError:
@@ -104,7 +120,7 @@ def one(text: str, needs: dict[str, int], loops: set[str], found: list[Mistake])
     for name, start, end in definitions(text):
         body = text[start:end]
         if STACK in body:
-            body = with_room(body, needs.get(name, 0))
+            body = with_room(body, needs.get(scope.of(name), 0))
             body = with_local_frame(body) if name in local else body
         parts += [text[last:start], body]
         last = end
@@ -121,16 +137,16 @@ def definitions(text: str) -> list[tuple[str, int, int]]:
 # --- room ------------------------------------------------------------------------------------------------------------
 
 
-def calls(texts: list[str]) -> tuple[dict[str, int], dict[str, set[str]], dict[str, bool]]:
+def calls(texts: list[str], scopes: list[Scope]) -> tuple[dict[str, int], dict[str, set[str]], dict[str, bool]]:
     """Of each function the bytes of its frames, and what it calls; those with loops of lanes, True if with a piece."""
     own: dict[str, int] = {}
     called: dict[str, set[str]] = {}
     loops: dict[str, bool] = {}
-    for text in texts:
-        for name, start, end in definitions(text):
-            body = text[start:end]
+    for text, scope in zip(texts, scopes, strict=True):
+        for bare, start, end in definitions(text):
+            name, body = scope.of(bare), text[start:end]
             own[name] = sum(int(size) for size in _FRAME.findall(body))
-            called[name] = set(_CALLED.findall(body))
+            called[name] = {scope.of(callee) for callee in _CALLED.findall(body)}
             if STACK in body or ("%laneid" in body and _LANE.search(body)):
                 loops[name] = loops.get(name, False) or STACK in body  # without private variables there is none
     return own, called, loops
@@ -318,15 +334,44 @@ class Frame:
                     self.entry[successor.index] = new
                     todo.append(successor)
 
-    def nested(self, loops: set[str]) -> Instruction | Call | None:
-        """What begins a loop of lanes in another one; `loops`: names of functions that have such."""
+    def addresses(self, loops: set[str], scope: Scope) -> set[Register]:
+        """The registers that may have the address of a function of `loops`."""
+        found: set[Register] = set()
+        changed = True
+        while changed:
+            changed = False
+            for block in self.blocks:
+                for code in block.code:
+                    if not isinstance(code, Instruction) or code.base not in ("mov", "cvta", "selp"):
+                        continue
+                    named = any(isinstance(o, Symbol) and scope.of(o.name) in loops for o in code.operands)
+                    if named or any(r in found for r in used(code)):
+                        fresh = set(defined(code)) - found
+                        found |= fresh
+                        changed |= bool(fresh)
+        return found
+
+    def nested(self, loops: set[str], scope: Scope) -> Instruction | Call | None:
+        """What begins a loop of lanes in another one; `loops`: names of functions that have such.
+
+        Or may begin it: a call of such a function, also by its address, or one that is given the address, as
+        GOMP_parallel is.  An address that is compared or kept calls nobody.
+        """
+        addresses = self.addresses(loops, scope)
         seen = {(0, False)}
         todo = [(self.blocks[0], False)]
         while todo:
             block, inside = todo.pop()
+            given = False
             for code in block.code:
-                names = [code.target] if isinstance(code, Call) else code.operands  # a name is given to GOMP_parallel
-                if inside and (enters(code) or any(isinstance(o, Symbol) and o.name in loops for o in names)):
+                if isinstance(code, Call):
+                    by_name = isinstance(code.target, Symbol) and scope.of(code.target.name) in loops
+                    if inside and (by_name or given or code.target in addresses or addresses & set(code.arguments)):
+                        return code
+                    given = False
+                    continue
+                given |= code.base == "st" and "param" in code.mods and any(r in addresses for r in used(code))
+                if inside and enters(code):
                     return code
                 if enters(code):
                     inside = True

@@ -136,9 +136,67 @@ def test_when_a_frame_is_the_lanes_own(body: str, local: bool, told: bool) -> No
 def test_room_for_private_variables_and_for_the_stacks_of_called_functions() -> None:
     callee = HEAD.replace(" f ", " g ").replace(".func g (.param .u64 %in_ar0);\n", "").replace("prev,16", "prev,816")
     callee = callee.replace(".local .align 8 .b8 %simtstack_ar[136];\n", "") + "ret;\n}\n"
+    callee = callee.replace(".func (.param", ".visible .func (.param")
     plain = HEAD + ENTER + LEAVE + "ret;\n}\n"
     calls = HEAD + ENTER + PASS + LEAVE + "ret;\n}\n"
     for text, size in ((plain, 136), (plain.replace(",48;", ",400;"), 408), (calls, 136 + 48 + 816 - 128)):
         made = mended([text, callee])[0][0]
         assert f"%simtstack_own[{size}];" in made and f"%simtstack_own + {size};" in made
         assert "%simtstack_ar" not in made
+
+
+WITHOUT = HEAD.replace(".local .align 8 .b8 %simtstack_ar[136];\n", "")
+STATIC = WITHOUT.replace(" f ", " own ")  # a static function, with no loop
+LANES = STATIC.replace("}\n.local", "}\n") + "mov.u32 %r2,%laneid;\nret;\n}\n"
+CALL = "{\n.param .u64 %out_arg1;\nst.param.u64 [%out_arg1],%frame;\ncall (%value_in),own,(%out_arg1);\n}\n"
+
+
+def caller(body: str) -> str:
+    """An object whose visible function has a loop of lanes with `body` in it."""
+    return HEAD.replace(".func (.param", ".visible .func (.param") + ".param .u32 %value_in;\n" + body + "ret;\n}\n"
+
+
+def joined(static: str, function: str) -> str:
+    """One object of two."""
+    return static + function[function.index(".visible") :]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_static_function_is_the_object_s_own(first: bool) -> None:
+    """One of the same name in another object has a loop of lanes, and is not called here."""
+    calls = joined(STATIC + "ret;\n}\n", caller(ENTER + CALL + LEAVE))
+    assert mended([calls, LANES] if first else [LANES, calls])[1] == []
+    loops = joined(LANES, caller(ENTER + CALL + LEAVE))
+    plain = STATIC + "ret;\n}\n"
+    (told,) = mended([loops, plain] if first else [plain, loops])[1]
+    assert told.nested and told.function == "f"
+
+
+def test_a_visible_function_is_that_of_all_objects() -> None:
+    (told,) = mended([caller(ENTER + CALL + LEAVE), LANES.replace(".func (.param", ".visible .func (.param")])[1]
+    assert told.nested
+
+
+def test_room_is_for_the_static_function_of_the_object() -> None:
+    """Not for the larger frame of another one's."""
+    calls = joined(STATIC + "ret;\n}\n", caller(ENTER + CALL + LEAVE))
+    large = (STATIC + "ret;\n}\n").replace("prev,16", "prev,4096")
+    assert mended([calls, large])[0][0] == mended([calls])[0][0] == mended([large, calls])[0][1]
+    assert mended([joined(large, caller(ENTER + CALL + LEAVE))])[0][0] != mended([calls])[0][0]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("mov.u64 %r3,own;\nst.u64 [%r1],%r3;\n", False),
+        ("mov.u64 %r3,own;\nsetp.eq.u64 %p,%r3,%r1;\n", False),
+        ("mov.u64 %r3,own;\n" + PASS, False),
+        ("mov.u64 %r3,own;\n" + PASS.replace("%frame", "%r3"), True),
+        ("mov.u64 %r3,own;\n" + PASS.replace("g,", "%r3,").replace(");\n}", "), $kind;\n}"), True),
+    ],
+)
+def test_an_address_that_is_taken_calls_nobody(body: str, told: bool) -> None:
+    """A function with a loop of lanes runs if it is called by its address, or a called one is given that."""
+    kind = "$kind: .callprototype _ (.param .u64 _);\n" if "$kind" in body else ""
+    found = mended([joined(LANES, caller(kind + ENTER + body + LEAVE))])[1]
+    assert [mistake.nested for mistake in found] == [True] * told
