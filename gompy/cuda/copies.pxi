@@ -22,13 +22,13 @@ cdef bint is_pinned(const void *p, size_t size) noexcept nogil:
 
 
 cdef int pin_side(const void *p, size_t extent, unsigned kind, block **pinned) noexcept nogil:
-    """One side of a copy: device memory, pinned host memory too, must be one block's, which stays until the copy is
-    done; a host address must not be null, nor the memory end behind the last address.  With memory_lock held."""
+    """One side of a copy: device memory, pinned and registered host memory too, must be one block's, which stays until
+    the copy is done; a host address must not be null, nor the memory end behind the last address.  With memory_lock held."""
     cdef size_t end = 0
     if p == NULL or not fits_sum(<size_t>p, extent, &end):
         return CUDA_ERROR_INVALID_VALUE
     if kind == CU_MEMORYTYPE_DEVICE or gpu_of(<uint64_t>p) != NULL:
-        return pin_range(<uint64_t>p, extent, pinned)
+        return pin_or_registered(<uint64_t>p, extent, pinned)
     return CUDA_SUCCESS
 
 
@@ -378,7 +378,7 @@ cdef int describe_fill(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t un
 
 cdef int fill_memory(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, uint32_t unit, size_t width,
                      size_t height, bint later) noexcept nogil:
-    """Fill device memory."""
+    """Fill device memory, or the host's that is pinned or registered."""
     cdef op here
     cdef op *o
     cdef stream *s = NULL
@@ -393,7 +393,7 @@ cdef int fill_memory(void *queue, CUdeviceptr to, size_t pitch, uint32_t value, 
     if r != CUDA_SUCCESS or extent == 0:
         return r
     pthread_mutex_lock(&memory_lock)
-    r = pin_range(to, extent, &pinned)
+    r = pin_or_registered(to, extent, &pinned)
     pthread_mutex_unlock(&memory_lock)
     if r != CUDA_SUCCESS:
         if checking & PTX_CHECK_MEMORY:

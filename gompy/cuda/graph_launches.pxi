@@ -15,7 +15,7 @@ cdef int ready_work(node *n, op **to) noexcept nogil:
         if not fits_extent(n.work.fill.count * n.work.fill.unit, n.work.fill.height, 1, n.work.fill.pitch, 0, &extent):
             return CUDA_ERROR_INVALID_VALUE
         pthread_mutex_lock(&memory_lock)
-        r = pin_range(<uint64_t>n.work.fill.to, extent, &pins[0])
+        r = pin_or_registered(<uint64_t>n.work.fill.to, extent, &pins[0])
         pthread_mutex_unlock(&memory_lock)
     elif n.work.kind == LAUNCH_OP:
         if not is_handle(FUNCTION, n.work.kernel) or n.work.kernel.head.serial != n.serial:

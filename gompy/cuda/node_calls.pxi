@@ -110,7 +110,7 @@ cdef int form_fill(const fill_node *p, node_form *to) noexcept nogil:
     if p == NULL or p.unit not in (1, 2, 4):
         return CUDA_ERROR_INVALID_VALUE
     r = describe_fill(p.to, p.pitch, p.value, p.unit, p.width, p.height, &shape, &extent)
-    if r != CUDA_SUCCESS or extent == 0 or check_device_range(p.to, extent) != CUDA_SUCCESS:
+    if r != CUDA_SUCCESS or extent == 0 or not can_be_filled(p.to, extent):
         return CUDA_ERROR_INVALID_VALUE
     to.work = new_op(FILL_OP, 0)
     if to.work == NULL:

@@ -19,6 +19,26 @@ cdef host_range *registered_at(uint64_t address) noexcept nogil:
     return r
 
 
+cdef int pin_or_registered(uint64_t address, uint64_t size, block **pinned) noexcept nogil:
+    """As pin_range; memory that is registered has its address on the device, too.  With memory_lock held."""
+    cdef host_range *r
+    if pin_range(address, size, pinned) == CUDA_SUCCESS:
+        return CUDA_SUCCESS
+    r = registered_at(address)
+    return CUDA_SUCCESS if r != NULL and size <= r.start + r.size - address else CUDA_ERROR_INVALID_VALUE
+
+
+cdef bint can_be_filled(uint64_t address, uint64_t size) noexcept nogil:
+    """Whether all bytes are one block's, or one registered range's."""
+    cdef block *pinned = NULL
+    cdef int r
+    pthread_mutex_lock(&memory_lock)
+    r = pin_or_registered(address, size, &pinned)
+    pthread_mutex_unlock(&memory_lock)
+    unpin_block(pinned)
+    return r == CUDA_SUCCESS
+
+
 cdef bint show_to_kernels(host_range *r) noexcept nogil:
     """Let kernels use a range; False when there are too many.  With memory_lock held."""
     cdef uint32_t i = 0

@@ -107,9 +107,7 @@ cdef int pin_value(op *o, uint64_t size) noexcept nogil:
     """The word stays until the operation is over: a device's memory, or pinned or registered memory of the host."""
     cdef int r
     pthread_mutex_lock(&memory_lock)
-    r = pin_range(o.address, size, &o.pins[0])
-    if r != CUDA_SUCCESS and registered_at(o.address) != NULL:
-        r = CUDA_SUCCESS
+    r = pin_or_registered(o.address, size, &o.pins[0])
     pthread_mutex_unlock(&memory_lock)
     return r
 

@@ -30,6 +30,9 @@ cdef int enter_device() noexcept nogil:
         r = primary_context(runtime_thread.device, &context)
         if r == CUDA_SUCCESS:
             r = driver.context_set(context)
+    if r == CUDA_SUCCESS and managed_changes and (runtime_thread.managed_seen != managed_changes
+                                                  or runtime_thread.managed_in != context):
+        load_managed(context)
     return r
 
 

@@ -6,7 +6,6 @@ cdef int copy_bytes(void *to, const void *origin, size_t size, int kind) noexcep
         return cudaErrorInvalidMemcpyDirection
     if size == 0:
         return CUDA_SUCCESS
-    kind = kind_among_managed(to, origin, kind)
     if kind == cudaMemcpyHostToDevice:
         return driver.copy_in(<CUdeviceptr> to, origin, size)
     if kind == cudaMemcpyDeviceToHost:
@@ -22,7 +21,6 @@ cdef int copy_later(void *to, const void *origin, size_t size, int kind, void *s
         return cudaErrorInvalidMemcpyDirection
     if size == 0:
         return CUDA_SUCCESS
-    kind = kind_among_managed(to, origin, kind)
     if kind == cudaMemcpyHostToDevice:
         return driver.copy_in_async(<CUdeviceptr> to, origin, size, stream)
     if kind == cudaMemcpyDeviceToHost:
@@ -194,10 +192,7 @@ cdef public int cudaMemset(void *device, int value, size_t size) noexcept nogil:
     """Fill bytes."""
     cdef int r = enter_device()
     if r == CUDA_SUCCESS and size:
-        if is_managed(device):
-            r = fill_managed(device, value, size, NULL)
-        else:
-            r = driver.fill(<CUdeviceptr> device, <unsigned char> value, size)
+        r = driver.fill(<CUdeviceptr> device, <unsigned char> value, size)
     return note_error(r)
 
 
@@ -205,10 +200,7 @@ cdef public int cudaMemsetAsync(void *device, int value, size_t size, void *stre
     """The same in a stream."""
     cdef int r = enter_device()
     if r == CUDA_SUCCESS and size:
-        if is_managed(device):
-            r = fill_managed(device, value, size, stream)
-        else:
-            r = driver.fill_async(<CUdeviceptr> device, <unsigned char> value, size, stream)
+        r = driver.fill_async(<CUdeviceptr> device, <unsigned char> value, size, stream)
     return note_error(r)
 
 

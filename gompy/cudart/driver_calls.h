@@ -386,6 +386,8 @@ struct runtime_thread
   int device;
   int depth;
   call_configuration calls[CALL_DEPTH];
+  void *managed_in;             /* where code with managed variables was last loaded, and which (managed.pxi) */
+  uint64_t managed_seen;
 };
 static __thread struct runtime_thread runtime_thread;
 

@@ -281,6 +281,8 @@ cdef extern from "driver_calls.h" nogil:
     ctypedef struct runtime_thread_state "struct runtime_thread":
         int last_error, device, depth
         call_configuration *calls
+        void *managed_in
+        uint64_t managed_seen
     runtime_thread_state runtime_thread
     pthread_mutex_t runtime_lock
 

@@ -82,7 +82,7 @@ cdef int load_variable(const void *host, CUdeviceptr *to, size_t *size) noexcept
             r = driver.module_global(&s.addresses[device], &s.sizes[device], loaded, s.name)
             if r != CUDA_SUCCESS:
                 r = cudaErrorInvalidSymbol
-            elif s.managed:
+            elif s.managed != 0:
                 s.addresses[device] = <CUdeviceptr> s.host
     if s != NULL:
         to[0] = s.addresses[device]

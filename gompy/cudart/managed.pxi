@@ -2,8 +2,8 @@
 # (managed_code.py).
 
 cdef enum:
-    MANAGED_PAGE = 4096
     NAME_ROOM = 4096
+    ANY_ARCHITECTURE = 0x7fffffff
     REGISTER_FLAGS = 3  # CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP
 
 cdef const char *MANAGED_TITLE() noexcept nogil:
@@ -36,12 +36,48 @@ cdef const char *next_name(const char *at, char *name) noexcept nogil:
     return at + n
 
 
-cdef bint any_managed  # programs without them need not look
+cdef uint64_t managed_changes  # counts what loads and forgets code with managed variables; 0: there has been none
+
+
+cdef bint names_managed(const fatbin_wrapper *wrapper) noexcept nogil:
+    """Whether device code has managed variables."""
+    cdef bint packed = False
+    cdef const char *text = best_ptx(wrapper, ANY_ARCHITECTURE, &packed)
+    return text != NULL and strncmp(text, MANAGED_TITLE(), strlen(MANAGED_TITLE())) == 0
+
+
+cdef void note_managed() noexcept nogil:
+    """Have each thread look again (load_managed).  With runtime_lock held."""
+    global managed_changes
+    managed_changes += 1
+
+
+cdef void load_managed(void *context) noexcept nogil:
+    """Load all code with managed variables into a context, which is current: calls and other files' kernels may be given
+    their addresses before a kernel of that code runs.  What fails is told at its first launch."""
+    cdef void *unused = NULL
+    cdef int device = 0
+    cdef fat_binary *b
+    if driver.context_device(&device) != CUDA_SUCCESS or device < 0 or device >= MAX_DEVICES:
+        return
+    pthread_mutex_lock(&runtime_lock)
+    runtime_thread.managed_in, runtime_thread.managed_seen = context, managed_changes
+    b = fat_binaries
+    while b != NULL:
+        if b.gone and b.managed_end:  # not when it goes: at the end of a program that would wait for kernels
+            driver.host_unregister(<void *> b.managed_begin)
+            b.managed_end = 0
+        b = b.next
+    b = fat_binaries
+    while b != NULL:
+        if b.managed and not b.gone:
+            module_of(b, device, &unused)
+        b = b.next
+    pthread_mutex_unlock(&runtime_lock)
 
 
 cdef int register_managed(fat_binary *b, int device, const char *names) noexcept nogil:
-    """Register the pages of a fat binary's managed variables.  With runtime_lock held."""
-    global any_managed
+    """Register the memory of a fat binary's managed variables.  With runtime_lock held."""
     cdef char name[4096]  # NAME_ROOM
     cdef uintptr_t begin = <uintptr_t> -1
     cdef uintptr_t end = 0
@@ -56,20 +92,17 @@ cdef int register_managed(fat_binary *b, int device, const char *names) noexcept
             r = driver.module_global(&unused, &size, b.modules[device], name)
             if r != CUDA_SUCCESS:
                 return r
-            s.managed = True
+            s.managed = size
             begin = min(begin, <uintptr_t> s.host)
             end = max(end, <uintptr_t> s.host + size)
         names = next_name(names, name)
     if begin >= end:
         return CUDA_SUCCESS
-    begin &= ~<uintptr_t> (MANAGED_PAGE - 1)
-    end = (end + MANAGED_PAGE - 1) & ~<uintptr_t> (MANAGED_PAGE - 1)
     r = driver.host_register(<void *> begin, end - begin, REGISTER_FLAGS)
     if r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
         r = CUDA_SUCCESS  # for another device, or before a reset
     if r == CUDA_SUCCESS:
         b.managed_begin, b.managed_end = begin, end
-        any_managed = True
     return r
 
 
@@ -100,28 +133,21 @@ cdef int share_managed(fat_binary *b, int device, const char *text) noexcept nog
 
 
 cdef bint is_managed(const void *address) noexcept nogil:
-    """Whether an address is in the pages of __managed__ variables."""
-    cdef fat_binary *b
+    """Whether an address is in a __managed__ variable."""
+    cdef const fat_binary *b
+    cdef symbol *s
     cdef bint found = False
-    if not any_managed:
+    cdef int at
+    if not managed_changes:
         return False
     pthread_mutex_lock(&runtime_lock)
     b = fat_binaries
-    while b != NULL and not found:
-        found = not b.gone and b.managed_begin <= <uintptr_t> address < b.managed_end
+    while b != NULL and (b.gone or not b.managed_begin <= <uintptr_t> address < b.managed_end):
         b = b.next
+    for at in range(1024 if b != NULL else 0):
+        s = symbol_buckets[at]
+        while s != NULL:
+            found = found or (s.of == b and <uintptr_t> address - <uintptr_t> s.host < s.managed)
+            s = s.next
     pthread_mutex_unlock(&runtime_lock)
     return found
-
-
-cdef int kind_among_managed(const void *to, const void *origin, int kind) noexcept nogil:
-    """A copy's direction: a managed variable is host and device, which the driver finds out."""
-    return cudaMemcpyDefault if is_managed(to) or is_managed(origin) else kind
-
-
-cdef int fill_managed(void *to, int value, size_t size, void *stream) noexcept nogil:
-    """Fill bytes of managed variables, when the stream has come so far: the driver fills its own memory only."""
-    cdef int r = driver.stream_wait(stream)
-    if r == CUDA_SUCCESS:
-        memset(to, value, size)
-    return r

@@ -20,7 +20,8 @@ ctypedef struct fat_binary:
     int answers[32]  # of loading it, once
     bint tried[32]
     bint gone
-    uintptr_t managed_begin, managed_end  # the host's pages with __managed__ variables, once they are registered
+    bint managed  # it has __managed__ variables
+    uintptr_t managed_begin, managed_end  # where they lie, once they are registered
     fat_binary *next
 
 ctypedef struct symbol:
@@ -31,7 +32,7 @@ ctypedef struct symbol:
     void *functions[32]
     CUdeviceptr addresses[32]
     size_t sizes[32]
-    bint managed  # a __managed__ variable: its address is the host's
+    size_t managed  # bytes of a __managed__ variable, once it is registered: its address is the host's
     symbol *next  # in the bucket
 
 cdef fat_binary *fat_binaries
@@ -56,9 +57,12 @@ cdef void *register_binary(const fatbin_wrapper *wrapper) noexcept nogil:
         fprintf(stderr, b"libcudart (gompy): error: out of memory\n")
         abort()
     b.wrapper = wrapper
+    b.managed = names_managed(wrapper)
     pthread_mutex_lock(&runtime_lock)
     b.next = fat_binaries
     fat_binaries = b
+    if b.managed:
+        note_managed()
     pthread_mutex_unlock(&runtime_lock)
     return b
 
@@ -100,6 +104,8 @@ cdef void unregister_binary(void *handle) noexcept nogil:
     cdef int at
     pthread_mutex_lock(&runtime_lock)
     b.gone = True
+    if b.managed:
+        note_managed()
     for at in range(1024):
         place = &symbol_buckets[at]
         while place[0] != NULL:
@@ -119,6 +125,8 @@ cdef void forget_device(int device) noexcept nogil:
     cdef int at
     pthread_mutex_lock(&runtime_lock)
     device_contexts[device] = NULL
+    if managed_changes:
+        note_managed()
     b = fat_binaries
     while b != NULL:
         b.modules[device] = NULL

@@ -124,3 +124,23 @@ def test_what_it_is(cuda: Driver) -> None:
         "size": 100,
         "mapped": 1,
     }
+
+
+def test_copies_and_fills_take_it_as_the_devices(cuda: Driver) -> None:
+    """Its address is one on the device, as far as it goes: also where a call wants the device's side."""
+    values, other = array("I", range(64)), array("I", [5] * 64)
+    at, plain = registered(cuda, values), other.buffer_info()[0]
+    cuda.ok("cuMemcpyHtoD_v2", at + 8, plain, 8)
+    cuda.ok("cuMemcpyDtoH_v2", plain, at, 16)
+    cuda.ok("cuMemcpyDtoD_v2", at + 128, at, 12)
+    cuda.ok("cuMemsetD32_v2", at + 240, 7, 4)
+    cuda.ok("cuMemsetD2D8_v2", at + 64, 16, 1, 4, 2)
+    assert (list(other[:4]), list(values[:5])) == ([0, 1, 5, 5], [0, 1, 5, 5, 4])
+    assert (list(values[32:36]), list(values[59:])) == ([0, 1, 5, 35], [59, 7, 7, 7, 7])
+    assert list(values[16:22]) == [0x01010101, 17, 18, 19, 0x01010101, 21]
+    assert cuda.cuMemsetD32_v2(at + 240, 8, 5) == INVALID_VALUE
+    assert cuda.cuMemcpyHtoD_v2(at + 240, plain, 17) == INVALID_VALUE
+    assert cuda.cuMemcpyDtoH_v2(plain, at - 4, 8) == INVALID_VALUE
+    cuda.ok("cuMemHostUnregister", at)
+    assert cuda.cuMemsetD32_v2(at, 8, 1) == cuda.cuMemcpyHtoD_v2(at, plain, 4) == INVALID_VALUE
+    assert values[63] == 7

@@ -423,6 +423,93 @@ def test_managed_variables_of_two_files(tmp_path: Path) -> None:
     assert result(tmp_path / "prog") == (0, "11 12\n", "")
 
 
+CALLS_OF_MANAGED = """\
+first: managed
+inside: managed
+word: managed
+own: plain
+memset: cudaSuccess
+memset2D: cudaSuccess
+memcpy2D: cudaSuccess
+1010101 1010101 0 2 4
+back: cudaSuccess
+2 4
+begin: cudaSuccess
+captured: cudaSuccess
+copied: cudaSuccess
+end: cudaSuccess
+5 0
+launch: cudaSuccess
+wait: cudaSuccess
+9 2020202 9
+too far: cudaErrorInvalidValue
+plain: cudaErrorInvalidValue
+free: cudaErrorInvalidValue
+advise: cudaSuccess
+prefetch: cudaSuccess
+9
+"""
+
+
+@needs_cuda_compiler
+@has_driver
+def test_managed_variables_before_a_kernel_and_where_they_end(tmp_path: Path) -> None:
+    """All calls take them from the first one on, and what lies behind them on their page is the host's alone."""
+    program = compiled(tmp_path, PROGRAMS / "cuda_managed_all.cu")
+    assert result(program) == (0, CALLS_OF_MANAGED, "")
+    assert result(program, GOMPY_CHECK="1")[:2] == (0, CALLS_OF_MANAGED)
+    done = subprocess.run([program, "behind"], capture_output=True, text=True, check=False)
+    assert done.stdout == "behind: plain\nstores: cudaErrorIllegalAddress\n"
+    assert "written (4 bytes) in 'stores'" in done.stderr and "not device memory: the host's prog" in done.stderr
+
+
+MANAGED_LIBRARY = """\
+__managed__ int x[{}] = {{ 3 }};
+__global__ void unused () {{ x[0]++; }}
+extern "C" int *variable () {{ return x; }}
+"""
+MANAGED_HOST = """\
+#include <cstdio>
+#include <dlfcn.h>
+#include <thread>
+__managed__ int own = 40;
+__global__ void k (int *p, int n) { p[n - 1] += 100; own++; }
+static void run (const char *name, int n)
+{
+  void *library = dlopen (name, RTLD_NOW);
+  int *p = ((int *(*) ()) dlsym (library, "variable")) ();
+  p[n - 1] = n;
+  k<<<1, 1>>> (p, n);
+  cudaError_t error = cudaDeviceSynchronize ();
+  printf ("%s %d %d\\n", cudaGetErrorName (error), p[n - 1], own);
+  cudaDeviceSynchronize ();
+  dlclose (library);
+}
+int main ()
+{
+  run ("./small.so", 1);
+  run ("./large.so", 9000);
+  std::thread ([] { run ("./small.so", 1); }).join ();
+  cudaDeviceReset ();
+  run ("./large.so", 9000);
+}
+"""
+
+
+@needs_cuda_compiler
+@has_driver
+def test_managed_variables_of_libraries_that_come_and_go(tmp_path: Path) -> None:
+    """A kernel of other code is given their addresses; the next library may lie where the last one did."""
+    for name, count in (("small", 1), ("large", 9000)):
+        (tmp_path / f"{name}.cu").write_text(MANAGED_LIBRARY.format(count))
+        assert call(tmp_path, "cc", "-shared", "-fPIC", f"{name}.cu", "-o", f"{name}.so").stderr == ""
+    (tmp_path / "host.cu").write_text(MANAGED_HOST)
+    assert call(tmp_path, "cc", "host.cu", "-o", "prog").stderr == ""
+    said = [f"cudaSuccess {100 + n} {40 + at}\n" for at, n in enumerate((1, 9000, 1, 9000), start=1)]
+    done = subprocess.run([tmp_path / "prog"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "".join(said)), done.stderr
+
+
 @needs_cuda_compiler
 @pytest.mark.parametrize("words", [["-rdc=true", "-c"], ["--ptx"]])
 def test_managed_variable_says_what_works(tmp_path: Path, words: list[str]) -> None:
