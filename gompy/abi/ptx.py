@@ -172,6 +172,8 @@ OPS = (
     "matrix",  # (warp, mask, rows | depth << 8, types and way, a, b, c, out): mma (matrix.h)
     "texture",  # (warp, mask, dimensions and flags, u64 *handle, x y z, levels, out, unit, line): fetches.pxi
     "surface",  # (warp, mask, word, u64 *handle, u32 x y z, u64 data, unit, line): surface_bytes.pxi; SURFACE_* in word
+    "query",  # (warp, mask, word, u64 *handle, u32 *level, u32 *out, unit, line): txq, suq; QUERY_* in word
+    "spread",  # (warp, mask, word, a, metadata, out): mma.sp's a with its zeros (matrix.h); SPREAD_* in word
     "mbarrier",  # (warp, mask, step, u64 *address, u64 *value, u64 *state, u64 *answer, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
@@ -199,6 +201,21 @@ SURFACE_LAYERED, SURFACE_STORE, SURFACE_MODE, SURFACE_BYTES, SURFACE_COUNT = 4, 
 them there are begin."""
 SURFACE_MODES = ("trap", "clamp", "zero")
 """What becomes of an access outside."""
+SURFACE_REDUCE, SURFACE_SIGNED = 16, 1 << 20
+"""`surface`: where 1 + a member of SURFACE_REDUCTIONS begins, 0: none; whether what it compares has a sign."""
+SURFACE_REDUCTIONS = ("add", "min", "max", "and", "or")
+
+QUERIES = (
+    *("width", "height", "depth", "channel_data_type", "channel_order", "normalized_coords", "array_size"),
+    *("num_mipmap_levels", "num_samples", "force_unnormalized_coords", "filter_mode"),
+    *("addr_mode_0", "addr_mode_1", "addr_mode_2", "memory_layout"),
+)
+"""What txq and suq ask for."""
+QUERY_SURFACE, QUERY_LEVEL = 64, 128
+"""`query`: added to a member of QUERIES: it is of a surface, of a level."""
+
+SPREAD_DEEP, SPREAD_SELECTOR = 8, 24
+"""`spread`: a member of MATRIX_TYPES in bits 0-3; where the depth and the selector of lanes with metadata begin."""
 
 MATRIX_TYPES = ("f16", "bf16", "tf32", "f64", "f32", "s32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2")
 """`matrix`: of a in bits 0-3, b in 4-7, c in 8-11, the result in 12-15; a member of MATRIX_WAYS in 16-17.
@@ -312,6 +329,8 @@ ENUMERATIONS = {
     "SHUFFLE": SHUFFLE_MODES,
     "MATRIX": MATRIX_TYPES,
     "SURFACE_MODES": SURFACE_MODES,
+    "SURFACE_REDUCTIONS": SURFACE_REDUCTIONS,
+    "QUERY": QUERIES,
     "MATRIX_WAY": MATRIX_WAYS,
     "MBARRIER": MBARRIER_STEPS,
     "BARRIER": BARRIER_KINDS,

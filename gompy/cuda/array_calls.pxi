@@ -9,7 +9,8 @@ cdef int check_array(void **to, const CUDA_ARRAY3D_DESCRIPTOR *d, context **c) n
         return r
     if to == NULL or d == NULL or d.NumChannels not in (1, 2, 4):
         return CUDA_ERROR_INVALID_VALUE
-    if d.Flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP):
+    if d.Flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
+                             | CUDA_ARRAY3D_TEXTURE_GATHER):  # tld4 reads all arrays here
         return CUDA_ERROR_NOT_SUPPORTED
     return CUDA_SUCCESS
 

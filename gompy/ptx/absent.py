@@ -5,14 +5,14 @@ from __future__ import annotations
 from .syntax import Instruction
 
 OPCODES = frozenset((
-    "clusterlaunchcontrol", "getctarank", "istypep", "mapa", "multimem", "suq", "sured",
-    "tcgen05", "tensormap", "tld4", "txq", "vabsdiff", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "wgmma",
+    "clusterlaunchcontrol", "getctarank", "istypep", "mapa", "multimem",
+    "tcgen05", "tensormap", "vabsdiff", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "wgmma",
 ))  # fmt: skip
 """Opcodes of PTX ISA 9.0 that opcodes.py has no record of."""
 FORMS = (
     *("barrier.cluster.", "cp.async.bulk", "cp.reduce.async.bulk", "red.async", "st.async", "st.bulk"),
     *("mma.sp", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
-    *("sust.p.", "tex.2dms.", "tex.a2dms.", "tex.grad.cube.", "tex.grad.acube."),
+    *("sust.p.", "sured.p.", "tex.2dms.", "tex.a2dms.", "tex.grad.cube.", "tex.grad.acube."),
     *("tex.1d.v2.", "tex.2d.v2.", "tex.3d.v2."),
     "stmatrix.sync.aligned.m16n8",
 )

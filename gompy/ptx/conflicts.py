@@ -32,7 +32,7 @@ SHARED, LOCAL = 1 << 63, 1 << 64
 PLAIN_READ, PLAIN_WRITE, STRONG_READ, STRONG_WRITE = 1, 2, 4, 8
 ANY_WRITE, ANY_PLAIN = PLAIN_WRITE | STRONG_WRITE, PLAIN_READ | PLAIN_WRITE
 LOADS, STORES, ATOMS = frozenset(("ld", "ldu")), frozenset(("st",)), frozenset(("atom", "red"))
-NOT_JUDGED = frozenset(("tex", "suld", "sust"))
+NOT_JUDGED = frozenset(("tex", "tld4", "suld", "sust", "sured"))
 """What races are not looked for in."""
 KNOWN = LOADS | STORES | ATOMS | NOT_JUDGED
 OTHER_SPACES = frozenset(("param", "local", "const"))

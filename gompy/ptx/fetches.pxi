@@ -5,6 +5,7 @@ cdef enum:
     TEXTURE_CUBE = 16
     TEXTURE_LEVEL = 32
     TEXTURE_GRADIENT = 64
+    TEXTURE_GATHER = 128           # + the component from bit 8 on
 
 
 cdef void check_texture(gompy_warp *w, uint32_t lanes, const ptx_texture *t, code_unit *unit,
@@ -56,7 +57,10 @@ cdef void fetch_layer(const ptx_texture *t, uint32_t word, const uint32_t *place
             layer.modes[d] = PTX_TEXTURE_CLAMP
     layer.address += <uint64_t> number * t.slice if number < slices else 0
     layer.depth = 1
-    gompy_texture(&layer, word & 3, word & 4, place, found)
+    if word & TEXTURE_GATHER:
+        gompy_texture_gather(&layer, word >> 8, place, found)
+    else:
+        gompy_texture(&layer, word & 3, word & 4, place, found)
 
 
 cdef void fetch_element(const ptx_texture *t, uint32_t word, const uint32_t *places, uint32_t *found) noexcept nogil:
@@ -68,7 +72,10 @@ cdef void fetch_element(const ptx_texture *t, uint32_t word, const uint32_t *pla
     else:
         for d in range(3):
             place[d] = places[d * 32]
-        gompy_texture(t, word & 3, word & 4, place, found)
+        if word & TEXTURE_GATHER:
+            gompy_texture_gather(t, word >> 8, place, found)
+        else:
+            gompy_texture(t, word & 3, word & 4, place, found)
 
 
 cdef void fetch_levels(gompy_warp *w, uint32_t lanes, const ptx_texture *t, uint32_t word, const uint32_t *places,
@@ -93,7 +100,8 @@ cdef void op_texture(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t
                      const uint32_t *levels, uint32_t *out, code_unit *unit, uint32_t line) noexcept nogil:
     """Coordinates and results: a row of 32 lanes each.  `word`: dimensions, + 4 where coordinates are floats, + 8 where
     the first is the number of a layer, + 16 where the others are a direction to a cube's face, + 32 where `levels` has
-    the level of a mipmapped array, + 64 where it has how far coordinates go to the right and down, three rows each."""
+    the level of a mipmapped array, + 64 where it has how far coordinates go to the right and down, three rows each,
+    + 128 where a component (its number from bit 8 on) of the four elements around the place is wanted."""
     cdef const ptx_texture *t = NULL
     cdef uint32_t found[4]
     cdef uint32_t i, d
@@ -107,3 +115,19 @@ cdef void op_texture(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t
                 fetch_element(t, word, places + i, found)
             for d in range(4):
                 out[d * 32 + i] = found[d]
+
+
+cdef void op_query(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t *handles, const uint32_t *levels,
+                   uint32_t *out, code_unit *unit, uint32_t line) noexcept nogil:
+    """What textures and surfaces are: a member of QUERIES, + QUERY_SURFACE, + QUERY_LEVEL."""
+    cdef const ptx_texture *t
+    cdef ptx_texture level
+    cdef uint32_t i
+    for i in range(32):
+        if not mask >> i & 1:
+            continue
+        t = record_at(w, <uint32_t> 1 << i, handles[i], PTX_TEXTURE_SURFACE if word & QUERY_SURFACE else 0, unit, line)
+        if word & QUERY_LEVEL:
+            gompy_texture_level(t, min(levels[i], <uint32_t> PTX_TEXTURE_LEVELS), &level)
+            t = &level
+        out[i] = gompy_texture_query(t, word & 63)

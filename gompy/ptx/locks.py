@@ -38,7 +38,7 @@ Watched = dict[Place, set[Attempt]]
 TOGETHER = frozenset(
     (
         *("shfl", "vote", "activemask", "redux", "match", "elect"),
-        *("mma", "wmma", "wmmaloaded", "wmmastored", "ldmatrix", "stmatrix", "movmatrix"),
+        *("mma", "mmasparse", "wmma", "wmmaloaded", "wmmastored", "ldmatrix", "stmatrix", "movmatrix"),
     )
 )
 """What lanes do with those that are there: one that is sent on alone would have its own values."""

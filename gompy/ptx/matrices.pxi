@@ -5,6 +5,11 @@ cdef void op_matrix(gompy_warp *w, uint32_t mask, uint32_t shape, uint32_t types
     gompy_matrix(shape, types, a, b, c, out)
 
 
+cdef void op_spread(gompy_warp *w, uint32_t mask, uint32_t word, const uint32_t *a, const uint32_t *metadata,
+                    uint32_t *out) noexcept nogil:
+    gompy_matrix_spread(word & 15, word >> SPREAD_DEEP & 255, word >> SPREAD_SELECTOR, a, metadata, out)
+
+
 cdef void op_mbarrier(gompy_warp *w, uint32_t mask, int step, const uint64_t *a, const uint64_t *value, uint64_t *state,
                       uint64_t *answer, code_unit *unit, uint32_t line) noexcept nogil:
     """A step of each lane's barrier, in lane order: the memory is of one block, and so of one host thread."""

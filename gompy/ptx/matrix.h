@@ -32,6 +32,8 @@ gompy_to_half (double value)
   int exponent;
   if (isnan (value))
     return 0x7fff;
+  if (size == 0)
+    return sign;                /* it has no exponent */
   if (size >= 65520)
     return sign | 0x7c00;
   frexp (size, &exponent);
@@ -115,7 +117,7 @@ gompy_matrix_floats (int rows, int deep, uint32_t types, const void *a, const vo
 {
   int ta = types & 15, tb = types >> 4 & 15, tc = types >> 8 & 15, td = types >> 12 & 15;
   int wide = ta == GOMPY_MATRIX_F64, bits_a = gompy_matrix_bits (ta), per = wide ? 1 : 32 / bits_a;
-  double left[GOMPY_MATRIX_ROWS][32], right[32][GOMPY_MATRIX_COLUMNS];
+  double left[GOMPY_MATRIX_ROWS][64], right[64][GOMPY_MATRIX_COLUMNS];
   double sums[GOMPY_MATRIX_ROWS][GOMPY_MATRIX_COLUMNS];
   for (int lane = 0; lane < GOMPY_LANES; lane++)
     for (int e = 0; e < per; e++)
@@ -252,6 +254,40 @@ gompy_matrix (uint32_t shape, uint32_t types, const void *a, const void *b, cons
     gompy_matrix_quads (types, a, b, c, out);
   else
     gompy_matrix_floats (rows, deep, types, a, b, c, out);
+}
+
+/* Where the element of a dense a is, K of its ROW, of PER in a register (gompy_matrix_a).  */
+static struct gompy_matrix_sum
+gompy_matrix_in_a (int row, int k, int per)
+{
+  struct gompy_matrix_sum found = { row % 8 * 4 + k / per % 4, k / per / 4 * 2 + row / 8, k % per };
+  return found;
+}
+
+/* mma.sp: A, which has half of the columns of 16 x DEEP, with its zeros (PTX ISA, "Sparse matrix storage").  Four bits of
+   metadata are of a chunk: of 4 columns, of 2 (.tf32), of 8 (4-bit integers, in pairs).  Where the elements have 16 bits
+   and more, the word of a lane has four chunks of a row and four of the row that is 8 further down; else eight of one
+   row.  SELECTOR says which lanes of four it is that have them.  */
+static void
+gompy_matrix_spread (int type, int deep, int selector, const uint32_t *a, const uint32_t *metadata, uint32_t *out)
+{
+  int bits = gompy_matrix_bits (type), per = 32 / bits, large = bits >= 16;
+  int columns = bits == 32 ? 2 : bits == 4 ? 8 : 4, chunks = deep / columns;
+  int words = chunks / (large ? 4 : 8), lanes = large ? words : 2 * words;
+  memset (out, 0, (size_t) (deep * GOMPY_MATRIX_ROWS / per) * sizeof *out);
+  for (int row = 0; row < GOMPY_MATRIX_ROWS; row++)
+    for (int packed = 0; packed < deep / 2; packed++)
+      {
+        int chunk = packed / (columns / 2), part = packed % (columns / 2), word = large ? chunk / 4 : chunk / 8;
+        int lane = row % 8 * 4 + selector * lanes + (large ? word : 2 * word + row / 8);
+        int four = metadata[lane] >> 4 * (large ? chunk % 4 + row / 8 * 4 : chunk % 8) & 15;
+        int k = columns == 2 ? four == 14       /* 4: the first */
+                : columns == 8 ? (four >> part / 2 * 2 & 3) * 2 + part % 2 : four >> part * 2 & 3;
+        struct gompy_matrix_sum from = gompy_matrix_in_a (row, packed, per);
+        struct gompy_matrix_sum to = gompy_matrix_in_a (row, chunk * columns + k, per);
+        uint64_t element = gompy_matrix_element (a, 0, from.r, from.lane, from.e, bits);
+        out[to.r * GOMPY_LANES + to.lane] |= (uint32_t) element << (to.e * bits & 31);
+      }
 }
 
 /* --- mbarrier (gompy/abi/ptx.py, MBARRIER_FIELDS) --- */

@@ -44,9 +44,11 @@ def sums(kind: str) -> tuple[str, ...]:
     return ("f32",) if kind in ("bf16", "tf32") else ("s32",)
 
 
-def split(em: Emitter, code: Instruction) -> tuple[str, list[str], int]:
-    """The shape, the types of d, a, b and c, and which of abi.MATRIX_WAYS."""
-    mods = [m for m in code.mods if m != "kind::f8f6f4"]
+def split(
+    em: Emitter, code: Instruction, given: tuple[str, ...], shapes: dict[str, tuple[str, ...]]
+) -> tuple[str, list[str], int]:
+    """Of words of an opcode: the shape, one of `shapes`; the types of d, a, b and c, and which of abi.MATRIX_WAYS."""
+    mods = [m for m in given if m != "kind::f8f6f4"]
     way = 0
     if mods[-1:] == ["popc"] and len(mods) > 2 and mods[-2] in ("xor", "and"):
         way = abi.MATRIX_WAYS.index(mods[-2])
@@ -62,7 +64,7 @@ def split(em: Emitter, code: Instruction) -> tuple[str, list[str], int]:
     d, a, b, c = types
     base = SIGNED.get(a, a)
     alike = a == b or base == SIGNED.get(b, b) or {a, b} == {"e4m3", "e5m2"}
-    if not alike or d not in sums(a) or c not in sums(a) or mods[2] not in SHAPES.get(base, ()):
+    if not alike or d not in sums(a) or c not in sums(a) or mods[2] not in shapes.get(base, ()):
         unknown(em, code)
     if (base in ("f16", "e4m3", "e5m2") and c != d) or (a == "b1") != (way > 1) or (way == 1 and d != "s32"):
         unknown(em, code)
@@ -128,7 +130,7 @@ def multiply(em: Emitter, code: Instruction) -> None:
     if code.mods[:3] == ("sync", "aligned", "m8n8k4") and "f64" not in code.mods:
         quads(em, code)
         return
-    shape, kinds, way = split(em, code)
+    shape, kinds, way = split(em, code, code.mods, SHAPES)
     operands(em, code)
     rows, deep = int(shape[1 : shape.index("n")]), int(shape[shape.index("k") + 1 :])
     wide = 64 if kinds[1] == "f64" else 32

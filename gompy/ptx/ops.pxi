@@ -50,6 +50,8 @@ cdef void make_ops() noexcept nogil:
     op_table[OP_MATRIX] = <void *> op_matrix
     op_table[OP_TEXTURE] = <void *> op_texture
     op_table[OP_SURFACE] = <void *> op_surface
+    op_table[OP_QUERY] = <void *> op_query
+    op_table[OP_SPREAD] = <void *> op_spread
     op_table[OP_MBARRIER] = <void *> op_mbarrier
 
 

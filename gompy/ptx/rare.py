@@ -57,6 +57,8 @@ def lowering(place: str) -> Lowering:
         from . import packed as module
     elif name == "matrix":
         from . import matrix as module
+    elif name == "sparse":
+        from . import sparse as module
     elif name == "wmma":
         from . import wmma as module
     elif name == "textures":

@@ -5,6 +5,7 @@
     bar.red.popc.u32 %a, …    →  a family of its own (`barred`), for it has a destination
     mbarrier.arrive.b64 %a, … →  the same (`mbarrived`)
     wmma.load…, wmma.store…   →  families of their own (`wmmaloaded`, `wmmastored`): one reads, the other writes
+    mma.sp…                   →  the same (`mmasparse`)
     brx.idx %i, list;         →  comparisons and branches
 
 (PTX ISA 9.7.2, "Extended-Precision Integer Arithmetic"; 9.7.12 `brx.idx`; 9.7.13 `bar.red`.)
@@ -48,6 +49,9 @@ def written_out(function: Function, code: Instruction) -> Instruction:
         return code
     if base == "wmma":
         code.base = {"load": "wmmaloaded", "store": "wmmastored"}.get(code.mods[0] if code.mods else "", base)
+        return code
+    if base == "mma":
+        code.base = "mmasparse" if code.mods[:1] in (("sp",), ("sp::ordered_metadata",)) else base
         return code
     if base == "alloca":
         if not function.locals:

@@ -1,4 +1,4 @@
-# suld and sust: bytes of surfaces, lane by lane.  A surface is a record as a texture's is.
+# suld, sust and sured: bytes of surfaces, lane by lane.  A surface is a record as a texture's is.
 
 cdef char *surface_place(gompy_warp *w, int lane, const ptx_texture *t, uint32_t word, const uint32_t *places,
                          uint32_t bytes, code_unit *unit, uint32_t line) noexcept nogil:
@@ -47,7 +47,11 @@ cdef void op_surface(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t
             t = record_at(w, <uint32_t> 1 << i, handles[i], PTX_TEXTURE_SURFACE, unit, line)
         place = surface_place(w, i, t, word, places, size * count, unit, line)
         for c in range(count):
-            if word & SURFACE_STORE:
+            if word >> SURFACE_REDUCE & 7:
+                if place != NULL:
+                    gompy_surface_reduce(place, size, (word >> SURFACE_REDUCE & 7) - 1, word & SURFACE_SIGNED != 0,
+                                         data[i])
+            elif word & SURFACE_STORE:
                 if place != NULL:
                     memcpy(place + c * size, &data[c * 32 + i], size)
             else:

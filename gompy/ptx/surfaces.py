@@ -1,4 +1,4 @@
-"""suld.b and sust.b: bytes of surfaces (PTX ISA 9.7.10), by the executor (surface_bytes.pxi)."""
+"""suld.b, sust.b, sured.b: bytes of surfaces, and suq (PTX ISA 9.7.11), by the executor (surface_bytes.pxi)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from .emit import Emitter, Value
 from .forms import operands, unknown
 from .matrix import laid_out
 from .syntax import Immediate, Instruction, Operand, Vector
-from .textures import DIMENSIONS, handle_of
+from .textures import DIMENSIONS, OF_A_SURFACE, asked, handle_of
 
 CACHED = frozenset(("ca", "cg", "cs", "cv", "wb", "wt"))
 COUNTS = {"v2": 2, "v4": 4}
+REDUCED = {
+    "add": ("u32", "s32", "u64"), "min": ("u32", "s32", "u64", "s64"), "max": ("u32", "s32", "u64", "s64"),
+    "and": ("b32",), "or": ("b32",),
+}  # fmt: skip
+"""Types of sured.b by its operation."""
 BYTES = {"b8": 1, "b16": 2, "b32": 4, "b64": 8}
 
 
@@ -73,3 +78,32 @@ def store(em: Emitter, code: Instruction) -> None:
         em.put(f"store {value.typed}, ptr {row}, align 64")
     word |= abi.SURFACE_STORE
     em.helper("surface", f"ptr %w, i32 {em.active}, i32 {word}, {place}, ptr {data}, {em.site()}")
+
+
+def reduce(em: Emitter, code: Instruction) -> None:
+    """sured.b.operation.geometry.type.mode [surface, {x}], a: x in bytes."""
+    mods = code.mods
+    if len(mods) != 5 or mods[0] != "b" or mods[1] not in REDUCED or mods[2] not in ("1d", "2d", "3d"):
+        unknown(em, code)
+    if mods[3] not in REDUCED[mods[1]] or mods[4] not in abi.SURFACE_MODES:
+        unknown(em, code)
+    operands(em, code)
+    coordinates, size = DIMENSIONS[mods[2]], int(mods[3][1:]) // 8
+    word = coordinates | abi.SURFACE_MODES.index(mods[4]) << abi.SURFACE_MODE
+    word |= size << abi.SURFACE_BYTES | 1 << abi.SURFACE_COUNT
+    word |= 1 + abi.SURFACE_REDUCTIONS.index(mods[1]) << abi.SURFACE_REDUCE
+    word |= abi.SURFACE_SIGNED if mods[3][0] == "s" else 0
+    place = place_of(em, code, code.operands[0], coordinates)
+    (item,) = components(em, code, code.operands[1], 1)
+    data = em.alloca("<32 x i64>")
+    value = em.fit(em.splat(em.read(item, mods[3])), "i64")
+    em.put(f"store {value.typed}, ptr {data}, align 64")
+    em.helper("surface", f"ptr %w, i32 {em.active}, i32 {word}, {place}, ptr {data}, {em.site()}")
+
+
+def query(em: Emitter, code: Instruction) -> None:
+    """suq.attribute.b32 d, [a]: what a surface is."""
+    if len(code.mods) != 2 or code.mods[0] not in OF_A_SURFACE | {"memory_layout"} or code.mods[1] != "b32":
+        unknown(em, code)
+    operands(em, code)
+    asked(em, code, code.mods[0], abi.QUERY_SURFACE)

@@ -120,6 +120,46 @@ gompy_texture_mix (const struct ptx_texture *t, int dimensions, const int64_t *l
     out[i] = gompy_u32 (sum[i]);
 }
 
+/* What is beyond an axis's edges.  */
+static uint32_t
+gompy_texture_mode (const struct ptx_texture *t, int axis, int normal)
+{
+  uint32_t mode = t->modes[axis];
+  if (t->flags & PTX_TEXTURE_LINEAR_MEMORY)
+    return PTX_TEXTURE_BORDER;
+  return !normal && (mode == PTX_TEXTURE_WRAP || mode == PTX_TEXTURE_MIRROR) ? PTX_TEXTURE_CLAMP : mode;
+}
+
+/* A float coordinate in elements of an axis that has SIZE; MIXED: from the middle of the first one on.  */
+static float
+gompy_texture_along (uint32_t coordinate, int64_t size, int normal, int mixed)
+{
+  float x = gompy_f32 (coordinate);
+  x = normal ? x * (float) size : x;
+  x = mixed ? x - 0.5f : x;
+  return x > -1e9f ? (x < 1e9f ? x : 1e9f) : -1e9f;     /* also what is no number */
+}
+
+/* tld4: a component of the four elements that linear filtering takes, against the clock from the lower left on.  */
+static void
+gompy_texture_gather (const struct ptx_texture *t, unsigned component, const uint32_t *coordinates, uint32_t *out)
+{
+  static const int right[4] = { 0, 1, 1, 0 }, down[4] = { 1, 1, 0, 0 };
+  const int64_t sizes[2] = { t->width, t->height ? t->height : 1 };
+  int normal = (t->flags & PTX_TEXTURE_NORMALIZED) != 0;
+  int64_t low[2];
+  for (int d = 0; d < 2; d++)
+    low[d] = (int64_t) floorf (gompy_texture_along (coordinates[d], sizes[d], normal, 1));
+  for (int i = 0; i < 4; i++)
+    {
+      uint32_t element[4];
+      const int64_t at[3] = { gompy_texture_index (gompy_texture_mode (t, 0, normal), low[0] + right[i], sizes[0]),
+                              gompy_texture_index (gompy_texture_mode (t, 1, normal), low[1] + down[i], sizes[1]), 0 };
+      gompy_texture_element (t, at, element);
+      out[i] = element[component];
+    }
+}
+
 /* tex: coordinates are integers, or floats.  */
 static void
 gompy_texture (const struct ptx_texture *t, int dimensions, int floats, const uint32_t *coordinates, uint32_t *out)
@@ -132,19 +172,12 @@ gompy_texture (const struct ptx_texture *t, int dimensions, int floats, const ui
   int normal = floats && t->flags & PTX_TEXTURE_NORMALIZED;
   for (int d = 0; d < dimensions; d++)
     {
-      modes[d] = t->modes[d];
-      if (!normal && (modes[d] == PTX_TEXTURE_WRAP || modes[d] == PTX_TEXTURE_MIRROR))
-        modes[d] = PTX_TEXTURE_CLAMP;
-      if (t->flags & PTX_TEXTURE_LINEAR_MEMORY)
-        modes[d] = PTX_TEXTURE_BORDER;
+      modes[d] = gompy_texture_mode (t, d, normal);
       if (!floats)
         at[d] = (int32_t) coordinates[d];
       else
         {
-          float x = gompy_f32 (coordinates[d]);
-          x = normal ? x * (float) sizes[d] : x;
-          x = mixed ? x - 0.5f : x;
-          x = x > -1e9f ? (x < 1e9f ? x : 1e9f) : -1e9f;        /* also what is no number */
+          float x = gompy_texture_along (coordinates[d], sizes[d], normal, mixed);
           at[d] = (int64_t) floorf (x);
           weight[d] = rintf ((x - floorf (x)) * 256) / 256;
         }
@@ -213,6 +246,98 @@ gompy_texture_face (const uint32_t *direction, size_t step, uint32_t *place)
   place[0] = gompy_u32 ((s / size + 1) / 2);
   place[1] = gompy_u32 ((t / size + 1) / 2);
   return face;
+}
+
+/* --- txq, suq --- */
+
+/* The format by OpenCL's number, which the PTX ISA has taken ("Channel Data Type and Channel Order Fields").  */
+static uint32_t
+gompy_texture_data_type (const struct ptx_texture *t)
+{
+  int raw = t->flags & (PTX_TEXTURE_INTEGERS | PTX_TEXTURE_SURFACE);
+  switch (t->format)
+    {
+    case PTX_TEXTURE_S8: return raw ? 0x10d7 : 0x10d0;
+    case PTX_TEXTURE_S16: return raw ? 0x10d8 : 0x10d1;
+    case PTX_TEXTURE_S32: return 0x10d9;
+    case PTX_TEXTURE_U8: return raw ? 0x10da : 0x10d2;
+    case PTX_TEXTURE_U16: return raw ? 0x10db : 0x10d3;
+    case PTX_TEXTURE_U32: return 0x10dc;
+    case PTX_TEXTURE_HALF: return 0x10dd;
+    default: return 0x10de;
+    }
+}
+
+/* wrap, mirror, clamp_ogl, clamp_to_edge, clamp_to_border.  */
+static uint32_t
+gompy_texture_address_mode (const struct ptx_texture *t, unsigned axis)
+{
+  switch (t->modes[axis])
+    {
+    case PTX_TEXTURE_WRAP: return 0;
+    case PTX_TEXTURE_MIRROR: return 1;
+    case PTX_TEXTURE_BORDER: return 4;
+    default: return 3;
+    }
+}
+
+/* gompy/abi/ptx.py, QUERIES.  */
+static uint32_t
+gompy_texture_query (const struct ptx_texture *t, unsigned what)
+{
+  switch (what)
+    {
+    case GOMPY_QUERY_WIDTH: return t->width;
+    case GOMPY_QUERY_HEIGHT: return t->height;
+    case GOMPY_QUERY_DEPTH: return t->flags & PTX_TEXTURE_LAYERS ? 0 : t->depth;
+    case GOMPY_QUERY_CHANNEL_DATA_TYPE: return gompy_texture_data_type (t);
+    case GOMPY_QUERY_CHANNEL_ORDER: return t->channels == 1 ? 0x10b0 : t->channels == 2 ? 0x10b2 : 0x10b5;
+    case GOMPY_QUERY_NORMALIZED_COORDS: return (t->flags & PTX_TEXTURE_NORMALIZED) != 0;
+    case GOMPY_QUERY_ARRAY_SIZE: return t->flags & PTX_TEXTURE_LAYERS ? t->depth : 0;
+    case GOMPY_QUERY_NUM_MIPMAP_LEVELS: return t->levels;
+    case GOMPY_QUERY_FILTER_MODE: return t->filter;
+    case GOMPY_QUERY_ADDR_MODE_0: return gompy_texture_address_mode (t, 0);
+    case GOMPY_QUERY_ADDR_MODE_1: return gompy_texture_address_mode (t, 1);
+    case GOMPY_QUERY_ADDR_MODE_2: return gompy_texture_address_mode (t, 2);
+    default: return 0;                  /* num_samples, force_unnormalized_coords, memory_layout */
+    }
+}
+
+/* --- sured --- */
+
+static uint64_t
+gompy_surface_reduced (unsigned operation, unsigned size, int has_sign, uint64_t old, uint64_t value)
+{
+  int64_t x = size == 4 ? (int32_t) old : (int64_t) old, y = size == 4 ? (int32_t) value : (int64_t) value;
+  int less = has_sign ? x < y : size == 4 ? (uint32_t) old < (uint32_t) value : old < value;
+  switch (operation)
+    {
+    case GOMPY_SURFACE_REDUCTIONS_ADD: return old + value;
+    case GOMPY_SURFACE_REDUCTIONS_MIN: return less ? old : value;
+    case GOMPY_SURFACE_REDUCTIONS_MAX: return less ? value : old;
+    case GOMPY_SURFACE_REDUCTIONS_AND: return old & value;
+    default: return old | value;
+    }
+}
+
+/* 4 or 8 bytes, which other blocks may change meanwhile.  */
+static void
+gompy_surface_reduce (char *place, unsigned size, unsigned operation, int has_sign, uint64_t value)
+{
+  uint32_t *four = (uint32_t *) place, small;
+  uint64_t *eight = (uint64_t *) place, old;
+  if (size == 4)
+    {
+      small = __atomic_load_n (four, __ATOMIC_RELAXED);
+      do
+        old = gompy_surface_reduced (operation, 4, has_sign, small, value);
+      while (!__atomic_compare_exchange_n (four, &small, (uint32_t) old, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+      return;
+    }
+  old = __atomic_load_n (eight, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n (eight, &old, gompy_surface_reduced (operation, 8, has_sign, old, value), 1,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
 }
 
 #endif

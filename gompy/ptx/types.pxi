@@ -48,11 +48,11 @@ from gompy.native.ptx cimport (
     GOMPY_SHARED_LIMIT,
     GOMPY_SLOW_FILE, GOMPY_SLOW_FILE_CHECKED, GOMPY_SLOW_PREFIX, GOMPY_SLOW_PREFIX_CHECKED, HASHED_FROM, KIND_CODE,
     KIND_INDEX, LINKAGE_COMMON, LINKAGE_EXTERN, LINKAGE_LOCAL, LINKAGE_WEAK, LINK_FUNCTION, LINK_HOST, LINK_UNIT,
-    MBARRIER_TEST, NOTE_BYTES, NOTE_SHIFT,
+    MBARRIER_TEST, NOTE_BYTES, NOTE_SHIFT, QUERY_LEVEL, QUERY_SURFACE,
     OP_ATOM, OP_BARRIER, OP_CALL, OP_CLOCK, OP_COUNT, OP_EXIT, OP_LANES, OP_LOAD1, OP_LOAD2, OP_LOAD4,
     OP_LOAD8, OP_LOAD_UNIFORM, OP_MATRIX, OP_MBARRIER, OP_RACE, OP_RACE_ATOM, OP_RACE_COME, OP_RACE_END,
     OP_RACE_FENCE, OP_RACE_MEET, OP_RACE_NOTE, OP_RACE_ROW, OP_RACE_UNIFORM, OP_REDUCE, OP_SHUFFLE, OP_MISALIGNED,
-    OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8, OP_STORE_UNIFORM, OP_SURFACE, OP_TEXTURE,
+    OP_QUERY, OP_SPREAD, OP_STORE1, OP_STORE2, OP_STORE4, OP_STORE8, OP_STORE_UNIFORM, OP_SURFACE, OP_TEXTURE,
     OP_TRAP, OP_WARP_SYNC, OP_YIELD, PAGE,
     RACE_ACQUIRES, RACE_ALWAYS, RACE_GLOBAL, RACE_MIXED, RACE_PARAMS, RACE_STRAYS, RACE_STRONG,
     RACE_VARIABLES, RACE_WRITES,
@@ -60,8 +60,9 @@ from gompy.native.ptx cimport (
     SECTION_CODE, SECTION_COUNT, SECTION_DATA,
     SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
     SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_CONST, SPACE_SHARED,
-    SURFACE_BYTES,
-    SURFACE_COUNT, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_STORE,
+    SPREAD_DEEP, SPREAD_SELECTOR, SURFACE_BYTES,
+    SURFACE_COUNT, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_REDUCE,
+    SURFACE_SIGNED, SURFACE_STORE,
     TRAP_LOCAL_MEMORY,
     TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, gompy_code_kinds,
     gompy_form_letters, info_record, link_record, loc_record, param_record, ref_record, reloc_record, variable_record,
@@ -72,7 +73,7 @@ from gompy.native.ptx_executor cimport (
     PTX_ERROR_INVALID_PC, PTX_ERROR_INVALID_PTX, PTX_ERROR_INVALID_VALUE, PTX_ERROR_JIT_COMPILER_NOT_FOUND,
     PTX_ERROR_ASSERT, PTX_ERROR_LAUNCH_FAILED, PTX_ERROR_LAUNCH_TIMEOUT, PTX_ERROR_MISALIGNED_ADDRESS,
     PTX_ERROR_NOT_FOUND, PTX_ERROR_NOT_SUPPORTED, PTX_ERROR_OUT_OF_MEMORY, PTX_ERROR_SYMBOL_NOT_FOUND, PTX_SUCCESS,
-    PTX_TEXTURE_CLAMP, PTX_TEXTURE_MAGIC, PTX_TEXTURE_NORMALIZED, PTX_TEXTURE_SURFACE,
+    PTX_TEXTURE_CLAMP, PTX_TEXTURE_LEVELS, PTX_TEXTURE_MAGIC, PTX_TEXTURE_NORMALIZED, PTX_TEXTURE_SURFACE,
     ptx_attributes, ptx_error, ptx_host_ranges, ptx_launch_config, ptx_memory,
     ptx_object, ptx_texture,
 )
@@ -139,7 +140,12 @@ cdef extern from "warp.h" nogil:
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
     void gompy_matrix(uint32_t shape, uint32_t types, const void *a, const void *b, const void *c,
                       void *out) noexcept
+    void gompy_matrix_spread(int type, int deep, int selector, const uint32_t *a, const uint32_t *metadata,
+                             uint32_t *out)
     unsigned gompy_texture_component(uint32_t format) noexcept
+    void gompy_texture_gather(const ptx_texture *t, unsigned component, const uint32_t *place, uint32_t *out)
+    uint32_t gompy_texture_query(const ptx_texture *t, unsigned what)
+    void gompy_surface_reduce(char *place, unsigned size, unsigned operation, bint has_sign, uint64_t value)
     void gompy_texture_between(const ptx_texture *t, float part, const uint32_t *other, uint32_t *found)
     void gompy_texture_level(const ptx_texture *t, unsigned level, ptx_texture *out)
     float gompy_texture_lod(const ptx_texture *t, int dimensions, const uint32_t *rows)

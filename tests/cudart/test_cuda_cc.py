@@ -511,6 +511,19 @@ def test_managed_variables_of_libraries_that_come_and_go(tmp_path: Path) -> None
 
 
 @needs_cuda_compiler
+@has_driver
+def test_gathers(tmp_path: Path) -> None:
+    """Columns i and i + 1 of rows 2 and 1, of either component; the last lane is at the right edge."""
+    lines = []
+    for i in range(4):
+        right = min(i + 1, 3)
+        for sign in (1, -1):
+            lines.append(" ".join(str(sign * n) for n in (20 + i, 20 + right, 10 + right, 10 + i)))
+    said = "".join(f"{line}\n" for line in ["cudaSuccess", *lines])
+    assert result(compiled(tmp_path, PROGRAMS / "cuda_gather.cu")) == (0, said, "")
+
+
+@needs_cuda_compiler
 @pytest.mark.parametrize("words", [["-rdc=true", "-c"], ["--ptx"]])
 def test_managed_variable_says_what_works(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "a.cu").write_text("__device__ __managed__ int x;\n__global__ void k () { x = 1; }\n")

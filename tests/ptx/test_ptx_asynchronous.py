@@ -139,12 +139,12 @@ def test_mistakes(code: str, message: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "tld4.r.2d.v4.f32.f32 {%i, %i, %i, %i}, [%x, %y, {%j, %j}];",
+        "tex.grad.cube.v4.f32.f32 {%i, %i, %i, %i}, [%x, {%j, %j, %j, %j}], {%j}, {%j};",
         "sust.p.1d.b32.trap [%x, {%i}], {%j};",
-        "sured.b.add.1d.u32.trap [%x, {%i}], %j;",
-        "txq.width.b32 %i, [%x];",
+        "sured.p.add.1d.b32.trap [%x, {%i}], %j;",
+        "mapa.u64 %x, %y, %i;",
         "vmax.s32.s32.s32 %i, %j, %i, %j;",
-        "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%i}, {%i}, {%i}, {%i}, %i, 0;",
+        "mma.sp.sync.aligned.m16n8k128.row.col.f32.e2m1.e2m1.f32 {%i}, {%i}, {%i}, {%i}, %i, 0;",
         "ld.global.b128 %x, [%y];",
         "barrier.cluster.arrive;",
         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%x], %i, [%y];",

@@ -136,8 +136,82 @@ cvt.rzi.u32.f32 %r0, %f2; st.global.u32 [%o], %r0;
 
 
 @pytest.mark.parametrize(
-    "form", ["sust.p.2d.b32.trap [%h, {%c0, %c1}], {%r0}", "sured.b.add.2d.u32.trap [%h, {%c0, %c1}], %r0"]
+    "form", ["sust.p.2d.b32.trap [%h, {%c0, %c1}], {%r0}", "sured.p.add.2d.b32.trap [%h, {%c0, %c1}], %r0"]
 )
 def test_what_is_not_there(device: Device, form: str) -> None:
     with pytest.raises(ExecutorError, match=f"'{form.split()[0]}' is not implemented"):
         surface(device, f"{PLACE}{form};")
+
+
+REDUCTIONS = [
+    *((f"{operation}.{{}}.{kind}", kind) for operation in ("min", "max") for kind in ("u32", "s32", "u64", "s64")),
+    *((f"add.{{}}.{kind}", kind) for kind in ("u32", "s32", "u64")),
+    *((f"{operation}.{{}}.b32", "b32") for operation in ("and", "or")),
+]
+
+
+@pytest.mark.parametrize(("form", "kind"), REDUCTIONS)
+def test_reductions(device: Device, form: str, kind: str) -> None:
+    """Each lane's number, some below zero, into the element of the second row that its remainder by two says."""
+    size = int(kind[1:]) // 8
+    body = f"""
+.reg .s64 %w; add.s32 %r1, %t, -9; xor.b32 %r1, %r1, 0x50; cvt.s64.s32 %w, %r1;
+and.b32 %c0, %t, 1; mul.lo.u32 %c0, %c0, {size}; mov.b32 %c1, 1;
+sured.b.{form.format("2d")}.trap [%h, {{%c0, %c1}}], {"%w" if size == 8 else "%r1"};
+st.global.u32 [%o], %r1;
+"""
+    numbers, got = surface(device, body)
+    letter = {"u32": "I", "s32": "i", "u64": "Q", "s64": "q", "b32": "I"}[kind]
+    bits = (1 << 8 * size) - 1
+    signed = [(n ^ 0x80000000) - 0x80000000 for n in numbers]
+    for at in (0, 1):
+        place = PITCH + at * size
+        (want,) = struct.unpack_from(f"<{letter}", memory(), place)
+        for number in signed[at::2]:
+            number = number if letter.islower() else number & bits
+            operation = form.partition(".")[0]
+            if operation == "add":
+                want = want + number
+            elif operation in ("min", "max"):
+                want = min(want, number) if operation == "min" else max(want, number)
+            else:
+                want = want & number if operation == "and" else want | number
+        assert int.from_bytes(got[place : place + size], "little") == want & bits
+    changed = [at for at, (new, old) in enumerate(zip(got, memory(), strict=True)) if new != old]
+    assert all(PITCH <= at < PITCH + 2 * size for at in changed)
+
+
+@pytest.mark.parametrize(("mode", "last"), [("zero", 0), ("clamp", 1)])
+def test_reductions_outside(device: Device, mode: str, last: int) -> None:
+    """Left out, or at the edge: lanes of the fourth row, which the surface lacks."""
+    body = PLACE + f"mov.b32 %r0, 1000; sured.b.add.2d.u32.{mode} [%h, {{%c0, %c1}}], %r0; st.global.u32 [%o], %r0;"
+    got = surface(device, body)[1]
+    rows = [struct.unpack_from("<8I", got, row * PITCH) for row in range(HEIGHT)]
+    assert rows[0] == tuple(1000 + n for n in range(8))
+    assert rows[2] == tuple(16 + n + 1000 * (1 + last) for n in range(8))
+
+
+def test_a_reduction_that_traps_or_is_none(device: Device) -> None:
+    body = PLACE + "sured.b.add.2d.u32.trap [%h, {%c0, %c1}], %c0;"
+    with pytest.raises(ExecutorError, match="surface: byte 0 of row 3, slice 0, is outside of its 32 bytes"):
+        surface(device, body)
+    with pytest.raises(ExecutorError, match=r"'sured.p.add.2d.b32.trap' is not implemented"):
+        surface(device, "sured.p.add.2d.b32.trap [%h, {%c0, %c1}], %c0;")
+    for form in ("and.2d.u32", "add.2d.s64", "min.2d.b32", "xor.2d.b32", "add.a2d.u32"):
+        with pytest.raises(ExecutorError, match=r"unknown opcode 'sured\.b"):
+            surface(device, f"sured.b.{form}.trap [%h, {{%c0, %c1}}], %c0;")
+
+
+def test_queries(device: Device) -> None:
+    """suq: what the surface is, not how it is read."""
+    asked = ("width", "height", "depth", "channel_data_type", "channel_order", "array_size", "memory_layout")
+    body = "".join(f"suq.{what}.b32 %r0, [%h]; st.global.u32 [%o+{128 * at}], %r0;\n" for at, what in enumerate(asked))
+    address = device.upload(memory())
+    for flags, want in ((SURFACE, (8, 3, 2, 0x10DC, 0x10B0, 0, 0)), (SURFACE | 16, (8, 3, 0, 0x10DC, 0x10B0, 2, 0))):
+        handle = device.upload(record(address, flags))
+        found = run(device, f".reg .b64 %h; mov.b64 %h, {handle};\n{body}", b"\0" * 4).tolist()
+        assert tuple(found[: 32 * len(asked) : 32]) == want
+    with pytest.raises(ExecutorError, match=r"unknown opcode 'suq\.filter_mode\.b32'"):
+        surface(device, "suq.filter_mode.b32 %r0, [%h];")
+    with pytest.raises(ExecutorError, match=r"surface 0x[0-9a-f]+, which is none"):
+        surface(device, "suq.width.b32 %r0, [%h];", flags=0)

@@ -226,3 +226,96 @@ def test_mistakes(code: str, message: str) -> None:
     with Device(1 << 20) as here, pytest.raises(ExecutorError) as failure:
         run(here, code)
     assert message in failure.value.log
+
+
+@pytest.mark.parametrize("component", range(4))
+@pytest.mark.parametrize("normal", [False, True])
+@pytest.mark.parametrize("mode", [WRAP, CLAMP, MIRROR, BORDER])
+def test_gathers(device: Device, mode: int, normal: bool, component: int) -> None:
+    """tld4: a component of the four elements that linear filtering would mix, from the lower left on."""
+    channels = 2
+    data = b"".join(struct.pack("<16f", *(n for v in row for n in (v, v + 0.25))) + bytes(8) for row in PICTURE)
+    scale = (1, 1) if normal else (8, 4)
+    places = [(x * scale[0], y * scale[1]) for x, y in PLACES]
+    found = fetched(
+        device, data, f"tld4.{'rgba'[component]}.2d.v4.f32.f32", [c for place in places for c in place], size=(8, 4, 1),
+        layout=(72, 0), modes=(mode, mode, mode), channels=channels, flags=NORMALIZED if normal else 0,
+        border=(-5, -6, -7, -8),
+    )  # fmt: skip
+    used = mode if normal or mode == BORDER else CLAMP
+
+    def element(x: int, y: int) -> float:
+        column, row = index_of(used, x, 8), index_of(used, y, 4)
+        if column is None or row is None:
+            return -5.0 - component
+        return PICTURE[row][column] + 0.25 * component if component < channels else component // 3
+
+    for words, (px, py) in zip(found, PLACES, strict=True):
+        i, j = int((px * 8 - 0.5) // 1), int((py * 4 - 0.5) // 1)
+        assert floats(words) == [element(i, j + 1), element(i + 1, j + 1), element(i + 1, j), element(i, j)]
+
+
+def test_gathers_of_layers_and_of_integers(device: Device) -> None:
+    """The layer's number comes first; integers stay such."""
+    data = struct.pack("<32B", *range(32))
+    size = {"size": (4, 4, 2), "layout": (4, 16), "kind": U8, "flags": INTEGERS}
+    places = [c for n in range(32) for c in (struct.unpack("<f", struct.pack("<I", n % 2))[0], 1 + n % 3, 1.5)]
+    found = fetched(device, data, "tld4.r.a2d.v4.u32.f32", places, **size)
+    for n, words in enumerate(found):
+        left, layer = n % 3, 16 * (n % 2)
+        # row 1 is exactly in the middle, so that rows 1 and 2 are taken; column 1 + n % 3 has the edge of two elements
+        assert words == [layer + 8 + left, layer + 8 + left + 1, layer + 4 + left + 1, layer + 4 + left]
+
+
+def test_gathers_that_are_none(device: Device) -> None:
+    for text, said in (
+        ("tld4.x.2d.v4.f32.f32 {%r0, %r0, %r0, %r0}, [%h, {%r0, %r0}];", "unknown opcode 'tld4.x"),
+        ("tld4.r.3d.v4.f32.f32 {%r0, %r0, %r0, %r0}, [%h, {%r0, %r0, %r0, %r0}];", "unknown opcode 'tld4.r.3d"),
+        ("tld4.r.2d.v4.f32.f32 {%r0, %r0, %r0, %r0}, [%h, {%r0, %r0}], {%r0, %r0};", "with offsets, or for depths, is"),
+        ("txq.colour.b32 %r0, [%h];", "unknown opcode 'txq.colour.b32'"),
+        ("txq.width.b32 %r0, %r1;", "'txq.width.b32' needs a texture or surface in brackets"),
+        ("txq.level.width.b32 %r0, [%h];", "'txq.level.width.b32' needs 3 operands, 2 given"),
+    ):
+        with pytest.raises(ExecutorError, match=said):
+            run(device, f".reg .b64 %h;\n{text}", b"")
+
+
+def test_queries(device: Device) -> None:
+    """txq: numbers of formats are OpenCL's, as the PTX ISA has them."""
+    asked = (
+        *("width", "height", "depth", "array_size", "channel_data_type", "channel_order", "normalized_coords"),
+        *("num_mipmap_levels", "num_samples", "filter_mode", "force_unnormalized_coords"),
+        *("addr_mode_0", "addr_mode_1", "addr_mode_2"),
+    )
+    address = device.upload(bytes(4096))
+    for kind, flags, want in (
+        (U8, 0, 0x10D2), (U8, INTEGERS, 0x10DA), (S8, 0, 0x10D0), (S8, INTEGERS, 0x10D7), (U16, 0, 0x10D3),
+        (U16, INTEGERS, 0x10DB), (S16, 0, 0x10D1), (S16, INTEGERS, 0x10D8), (S32, 0, 0x10D9), (3, 0, 0x10DC),
+        (HALF, 0, 0x10DD), (FLOAT, NORMALIZED, 0x10DE), (FLOAT, 16, 0x10DE),
+    ):  # fmt: skip
+        for channels, order in ((1, 0x10B0), (2, 0x10B2), (4, 0x10B5)):
+            whole = record(
+                address, (5, 4, 3), (80, 320), kind=kind, channels=channels, modes=(WRAP, BORDER, CLAMP), smooth=True,
+                flags=flags,
+            )  # fmt: skip
+            whole = whole[:88] + struct.pack("<I", 3) + whole[92:]
+            handle = device.upload(whole)
+            body = f".reg .b64 %h; mov.b64 %h, {handle};\n"
+            body += "".join(
+                f"txq.{what}.b32 %r0, [%h]; st.global.u32 [%o+{128 * at}], %r0;\n" for at, what in enumerate(asked)
+            )
+            found = run(device, body, b"").tolist()[: 32 * len(asked) : 32]
+            depth = (0, 3) if flags & 16 else (3, 0)
+            assert found == [5, 4, *depth, want, order, int(flags == NORMALIZED), 3, 0, 1, 0, 0, 4, 3]
+
+
+def test_queries_of_levels(device: Device) -> None:
+    """Each has half of the one before, one at least; lanes may ask for different ones."""
+    address = device.upload(bytes(8192))
+    whole = record(address, (12, 5, 3), (64, 320))
+    handle = device.upload(whole[:88] + struct.pack("<I", 4) + whole[92:])
+    body = f".reg .b64 %h; mov.b64 %h, {handle}; and.b32 %r1, %t, 3;\n"
+    for at, what in enumerate(("width", "height", "depth")):
+        body += f"txq.level.{what}.b32 %r0, [%h], %r1; st.global.u32 [%o+{128 * at}], %r0;\n"
+    found = run(device, body, b"").tolist()
+    assert [found[at : at + 4] for at in (0, 32, 64)] == [[12, 6, 3, 1], [5, 2, 1, 1], [3, 1, 1, 1]]

@@ -140,6 +140,27 @@ GOMPY_FETCHES_LEVEL (float4, "f32", "f")
 GOMPY_FETCHES_LEVEL (int4, "s32", "r")
 GOMPY_FETCHES_LEVEL (uint4, "u32", "r")
 #undef GOMPY_FETCHES_LEVEL
+/* A component of the four elements that linear filtering would mix.  */
+#define GOMPY_GATHER(quad, kind, letter, component) \
+  asm ("tld4." component ".2d.v4." kind ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}];" \
+       : GOMPY_RESULT (letter) : "l" (t), "f" (x), "f" (y)); \
+  return v;
+#define GOMPY_GATHERS(quad, kind, letter) \
+  GOMPY_DEVICE quad gompy_gather (cudaTextureObject_t t, float x, float y, int component, quad v) \
+  { \
+    if (component == 1) \
+      { GOMPY_GATHER (quad, kind, letter, "g") } \
+    if (component == 2) \
+      { GOMPY_GATHER (quad, kind, letter, "b") } \
+    if (component == 3) \
+      { GOMPY_GATHER (quad, kind, letter, "a") } \
+    GOMPY_GATHER (quad, kind, letter, "r") \
+  }
+GOMPY_GATHERS (float4, "f32", "f")
+GOMPY_GATHERS (int4, "s32", "r")
+GOMPY_GATHERS (uint4, "u32", "r")
+#undef GOMPY_GATHERS
+#undef GOMPY_GATHER
 #undef GOMPY_RESULT
 
 template <class T>
@@ -247,7 +268,20 @@ tex2DGrad (cudaTextureObject_t t, float x, float y, float2 right, float2 down)
   return gompy_texel<T>::of (gompy_fetch_steps (t, right, down, x, y, typename gompy_texel<T>::quad ()));
 }
 
+template <class T>
+GOMPY_DEVICE T
+tex2Dgather (cudaTextureObject_t t, float x, float y, int component = 0)
+{
+  return gompy_texel<T>::of (gompy_gather (t, x, y, component, typename gompy_texel<T>::quad ()));
+}
+
 /* The same, to a pointer.  */
+template <class T>
+GOMPY_DEVICE void
+tex2Dgather (T *to, cudaTextureObject_t t, float x, float y, int component = 0)
+{
+  *to = tex2Dgather<T> (t, x, y, component);
+}
 template <class T>
 GOMPY_DEVICE void
 texCubemap (T *to, cudaTextureObject_t t, float x, float y, float z)
