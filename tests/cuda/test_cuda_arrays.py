@@ -136,7 +136,7 @@ def test_what_is_refused_and_what_ends(cuda: Driver) -> None:
     assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 0, 4)) == INVALID_VALUE
     for shape in ((4, 5, 6, 4), (4, 4, 5, 4), (4, 4, 12, 4), (4, 4, 8, 5)):  # cubes that are none
         assert cuda.cuArray3DCreate_v2(byref(to), cuboid(*shape)) == INVALID_VALUE, shape
-    assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 4, 8)) == NOT_SUPPORTED  # for texture gather
+    assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 0, 16)) == NOT_SUPPORTED  # for depths
     assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 0, 1)) == INVALID_VALUE  # no layer
     array, back = cuda.handle("cuArray3DCreate_v2", cuboid(4, 4, 4)), ctypes.create_string_buffer(40)
     cuda.ok("cuArray3DGetDescriptor_v2", back, array)
