@@ -23,7 +23,8 @@ cdef bint is_pinned(const void *p, size_t size) noexcept nogil:
 
 cdef int pin_side(const void *p, size_t extent, unsigned kind, block **pinned) noexcept nogil:
     """One side of a copy: device memory, pinned and registered host memory too, must be one block's, which stays until
-    the copy is done; a host address must not be null, nor the memory end behind the last address.  With memory_lock held."""
+    the copy is done; a host address must not be null, nor the memory end behind the last address.  With memory_lock
+    held."""
     cdef size_t end = 0
     if p == NULL or not fits_sum(<size_t>p, extent, &end):
         return CUDA_ERROR_INVALID_VALUE

@@ -19,6 +19,16 @@ cdef int primary_context(int device, void **to) noexcept nogil:
     return r
 
 
+cdef uint64_t managed_changes  # counts what loads and forgets code with managed variables; 0: there has been none
+cdef void (*load_managed_code)(void *context) noexcept nogil  # into a context that is current; set with the first of it
+
+
+cdef void note_managed() noexcept nogil:
+    """Have each thread look again (load_managed).  With runtime_lock held."""
+    global managed_changes
+    managed_changes += 1
+
+
 cdef int enter_device() noexcept nogil:
     """What each call about a device's things begins with: a context is current, the thread's device's if there is
     none."""
@@ -32,7 +42,7 @@ cdef int enter_device() noexcept nogil:
             r = driver.context_set(context)
     if r == CUDA_SUCCESS and managed_changes and (runtime_thread.managed_seen != managed_changes
                                                   or runtime_thread.managed_in != context):
-        load_managed(context)
+        load_managed_code(context)
     return r
 
 

@@ -37,6 +37,33 @@ cdef int module_of(fat_binary *b, int device, void **to) noexcept nogil:
     return b.answers[device]
 
 
+cdef void load_managed(void *context) noexcept nogil:
+    """Load all code with managed variables into a context, which is current.
+
+    Calls and other files' kernels may be given their addresses before a kernel of that code runs.  What fails is told
+    at its first launch.
+    """
+    cdef void *unused = NULL
+    cdef int device = 0
+    cdef fat_binary *b
+    if driver.context_device(&device) != CUDA_SUCCESS or device < 0 or device >= MAX_DEVICES:
+        return
+    pthread_mutex_lock(&runtime_lock)
+    runtime_thread.managed_in, runtime_thread.managed_seen = context, managed_changes
+    b = fat_binaries
+    while b != NULL:
+        if b.gone and b.managed_end:  # not when it goes: at the end of a program that would wait for kernels
+            driver.host_unregister(<void *> b.managed_begin)
+            b.managed_end = 0
+        b = b.next
+    b = fat_binaries
+    while b != NULL:
+        if b.managed and not b.gone:
+            module_of(b, device, &unused)
+        b = b.next
+    pthread_mutex_unlock(&runtime_lock)
+
+
 cdef int load_function(const void *host, void **to) noexcept nogil:
     """The driver's function of a kernel on the current device."""
     cdef symbol *s

@@ -36,44 +36,11 @@ cdef const char *next_name(const char *at, char *name) noexcept nogil:
     return at + n
 
 
-cdef uint64_t managed_changes  # counts what loads and forgets code with managed variables; 0: there has been none
-
-
 cdef bint names_managed(const fatbin_wrapper *wrapper) noexcept nogil:
     """Whether device code has managed variables."""
     cdef bint packed = False
     cdef const char *text = best_ptx(wrapper, ANY_ARCHITECTURE, &packed)
     return text != NULL and strncmp(text, MANAGED_TITLE(), strlen(MANAGED_TITLE())) == 0
-
-
-cdef void note_managed() noexcept nogil:
-    """Have each thread look again (load_managed).  With runtime_lock held."""
-    global managed_changes
-    managed_changes += 1
-
-
-cdef void load_managed(void *context) noexcept nogil:
-    """Load all code with managed variables into a context, which is current: calls and other files' kernels may be given
-    their addresses before a kernel of that code runs.  What fails is told at its first launch."""
-    cdef void *unused = NULL
-    cdef int device = 0
-    cdef fat_binary *b
-    if driver.context_device(&device) != CUDA_SUCCESS or device < 0 or device >= MAX_DEVICES:
-        return
-    pthread_mutex_lock(&runtime_lock)
-    runtime_thread.managed_in, runtime_thread.managed_seen = context, managed_changes
-    b = fat_binaries
-    while b != NULL:
-        if b.gone and b.managed_end:  # not when it goes: at the end of a program that would wait for kernels
-            driver.host_unregister(<void *> b.managed_begin)
-            b.managed_end = 0
-        b = b.next
-    b = fat_binaries
-    while b != NULL:
-        if b.managed and not b.gone:
-            module_of(b, device, &unused)
-        b = b.next
-    pthread_mutex_unlock(&runtime_lock)
 
 
 cdef int register_managed(fat_binary *b, int device, const char *names) noexcept nogil:

@@ -1,14 +1,25 @@
 # What compilers' code calls.
 
+cdef bint has_managed(const fatbin_wrapper *wrapper) noexcept nogil:
+    """Whether device code has managed variables; threads can load such code from now on."""
+    global load_managed_code
+    if not names_managed(wrapper):
+        return False
+    load_managed_code = load_managed
+    return True
+
+
 cdef public void **__cudaRegisterFatBinary(void *wrapper) noexcept nogil:
     """A translation unit's device code."""
-    return <void **> register_binary(<const fatbin_wrapper *> wrapper)
+    cdef const fatbin_wrapper *code = <const fatbin_wrapper *> wrapper
+    return <void **> register_binary(code, has_managed(code))
 
 
 cdef public void __gompyRegisterLinkedBinary(void (*symbols)(void *) noexcept nogil, void *wrapper, const char *name,
                                              void (*nothing)(void *) noexcept nogil) noexcept nogil:
     """A translation unit's relocatable code, and the function that registers its symbols."""
-    symbols(register_linked(<const fatbin_wrapper *> wrapper))
+    cdef const fatbin_wrapper *code = <const fatbin_wrapper *> wrapper
+    symbols(register_linked(code, has_managed(code)))
 
 
 cdef public void __cudaRegisterFatBinaryEnd(void **handle) noexcept nogil:

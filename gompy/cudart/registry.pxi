@@ -49,15 +49,15 @@ cdef const void *library_of(const void *address) noexcept nogil:
     return info.dli_fbase if dladdr(address, &info) else NULL
 
 
-cdef void *register_binary(const fatbin_wrapper *wrapper) noexcept nogil:
-    """A fat binary; the handle."""
+cdef void *register_binary(const fatbin_wrapper *wrapper, bint managed) noexcept nogil:
+    """A fat binary; the handle.  managed: it has __managed__ variables."""
     global fat_binaries
     cdef fat_binary *b = <fat_binary *> calloc(1, sizeof(fat_binary))
     if b == NULL:
         fprintf(stderr, b"libcudart (gompy): error: out of memory\n")
         abort()
     b.wrapper = wrapper
-    b.managed = names_managed(wrapper)
+    b.managed = managed
     pthread_mutex_lock(&runtime_lock)
     b.next = fat_binaries
     fat_binaries = b
@@ -67,7 +67,7 @@ cdef void *register_binary(const fatbin_wrapper *wrapper) noexcept nogil:
     return b
 
 
-cdef void *register_linked(const fatbin_wrapper *wrapper) noexcept nogil:
+cdef void *register_linked(const fatbin_wrapper *wrapper, bint managed) noexcept nogil:
     """A fat binary of relocatable code; the handle.  What a library that is gone had there is forgotten."""
     cdef fat_binary *b
     pthread_mutex_lock(&runtime_lock)
@@ -77,7 +77,7 @@ cdef void *register_linked(const fatbin_wrapper *wrapper) noexcept nogil:
             b.gone = True
         b = b.next
     pthread_mutex_unlock(&runtime_lock)
-    b = <fat_binary *> register_binary(wrapper)
+    b = <fat_binary *> register_binary(wrapper, managed)
     b.library = library_of(wrapper)
     return b
 

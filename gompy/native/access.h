@@ -78,8 +78,8 @@ struct gompy_access
 
   void (*pause) (void);               /* the calling thread may come to know from here on what others did */
 
-  /* Up to four spans of bytes, of which KINDS has GOMPY_ROW_BITS each, from the lowest on: 1 if each goes on where it was
-     last, and that is noted; 0 if each is to be asked about by `range`.  NULL: the latter.  */
+  /* Up to four spans of bytes, of which KINDS has GOMPY_ROW_BITS each, from the lowest on: 1 if each goes on where it
+     was last, and that is noted; 0 if each is to be asked about by `range`.  NULL: the latter.  */
   int (*row) (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, const void *pc);
 };
 

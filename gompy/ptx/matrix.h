@@ -264,10 +264,10 @@ gompy_matrix_in_a (int row, int k, int per)
   return found;
 }
 
-/* mma.sp: A, which has half of the columns of 16 x DEEP, with its zeros (PTX ISA, "Sparse matrix storage").  Four bits of
-   metadata are of a chunk: of 4 columns, of 2 (.tf32), of 8 (4-bit integers, in pairs).  Where the elements have 16 bits
-   and more, the word of a lane has four chunks of a row and four of the row that is 8 further down; else eight of one
-   row.  SELECTOR says which lanes of four it is that have them.  */
+/* mma.sp: A, which has half of the columns of 16 x DEEP, with its zeros (PTX ISA, "Sparse matrix storage").  Four bits
+   of metadata are of a chunk: of 4 columns, of 2 (.tf32), of 8 (4-bit integers, in pairs).  Where the elements have 16
+   bits and more, the word of a lane has four chunks of a row and four of the row that is 8 further down; else eight of
+   one row.  SELECTOR says which lanes of four it is that have them.  */
 static void
 gompy_matrix_spread (int type, int deep, int selector, const uint32_t *a, const uint32_t *metadata, uint32_t *out)
 {

@@ -1,9 +1,9 @@
 /* Accesses of code that stands in a row, in no loop that is asked about: what lies side by side is asked about at once.
 
    Such a row has no calls but those that tell, and functions without effects.  Reads whose addresses differ by numbers
-   only, and leave no gap, are one span; so are writes.  A few spans are asked about with one call first, whether all go
-   on where they were last (gompy_access_row); then one by one.  Where all spans are answered for, a copy of the row runs
-   that does not tell.  Otherwise it runs as it is: what is wrong is told exactly.
+   only, and leave no gap, are one span; so are writes.  A few spans are asked about with one call first, whether all
+   go on where they were last (gompy_access_row); then one by one.  Where all spans are answered for, a copy of the row
+   runs that does not tell.  Otherwise it runs as it is: what is wrong is told exactly.
 
    Included once, by loops.cc.  */
 

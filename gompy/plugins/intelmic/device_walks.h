@@ -70,7 +70,8 @@ mic_may_walk (uint64_t offset, int writes)
     return 0;
   if (!writes)
     return !mic_has_cells (&block->last_write) || mic_may_own (block, 0);
-  return mic_may_own (block, 1) && mic_is_behind (&block->read) && mic_is_behind (&block->before) && !mic_settle (offset);
+  return mic_may_own (block, 1) && mic_is_behind (&block->read) && mic_is_behind (&block->before)
+	 && !mic_settle (offset);
 }
 
 /* Begin a walk with [OFFSET, NEXT), where that may be.  */
@@ -160,7 +161,7 @@ mic_walks_anew (uint64_t offset, size_t size, int writes, const void *pc)
   return mic_follows_anew (mic_walk_of (place), place, offset, size);
 }
 
-/* --- rows of statements -------------------------------------------------------------------------------------------- */
+/* --- rows of statements ------------------------------------------------------------------------------------------ */
 
 #define MIC_ROWS 64u        /* that are remembered, a power of 2 */
 #define MIC_ROW_SPANS 4u

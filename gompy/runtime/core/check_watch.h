@@ -26,7 +26,7 @@
 #define GOMPY_WATCHED_PAGES (GOMPY_WATCHED * 1024u)
 #define GOMPY_WATCH_FREE_STEPS 5000u  /* more only if they are few for the time that has passed */
 #define GOMPY_WATCH_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
-#define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct; more only if as many are left after them */
+#define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct; more if as many are left after them */
 #define GOMPY_WATCH_WRITES 24u        /* in it, of what is newer on a device: the program writes it anew */
 #define GOMPY_WATCH_OPEN 0xffffu
 #define GOMPY_WATCH_AHEAD 16u /* parts that are looked at before they are used */
