@@ -339,6 +339,27 @@ cdef bint word_function(ptx_module *module, code_unit *unit, uint32_t line) noex
     return False
 
 
+cdef bint is_word_of_gcc(ptx_module *module, code_unit *unit, uint64_t address, uint32_t size) noexcept nogil:
+    """Whether an aligned word begins in a variable that is as aligned, and GCC's code reads it.
+
+    GCC gives variables more alignment than their types have, knows then that a word is there to its end, and reads a
+    bit field in the last one as a word (get_best_mode; it writes a field within its type's bytes).
+    """
+    cdef obj *o
+    cdef uint32_t n
+    cdef size_t i
+    cdef uint64_t at
+    if unit == NULL or not module.image.objects[unit.object].info.by_gcc:
+        return False
+    for i in range(module.image.nobjects):
+        o = &module.image.objects[i]
+        for n in range(o.nvariables):
+            at = module.addresses[o.first_variable + n]
+            if variable_of(o, n).space != SPACE_SHARED and address - at < variable_of(o, n).size:
+                return variable_of(o, n).align >= size
+    return False
+
+
 cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t size, int how, code_unit *unit,
                          uint32_t line) noexcept nogil:
     """The host address of a lane's memory, marked as written if it will be; does not return if there is none."""
@@ -370,7 +391,8 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
         written |= shadow[i]
         stale |= shadow[i] == SHADOW_STALE
         stale_own |= shadow[i] == SHADOW_STALE_OWN
-    if good < size and (how == WRITES or not written or not word_function((<run *> w.launch).module, unit, line)):
+    if good < size and (how == WRITES or not written or not word_function((<run *> w.launch).module, unit, line)) and \
+            not (how == READS and good and is_word_of_gcc((<run *> w.launch).module, unit, address, size)):
         wrong_address(w, lane, address, size, good, how, unit, line)
     if how != WRITES and check & PTX_CHECK_INIT:
         # Some bytes: a structure with gaps, copied by words.

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the PTX executor i
 
 EVERYTHING = CHECK_MEMORY | CHECK_INIT | CHECK_SYNC
 ILLEGAL, MISALIGNED, TIMEOUT = 700, 716, 702
+GCC = "// BEGIN PREAMBLE\n"
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n"
 SIZE = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "f64": 8}
 
@@ -195,6 +196,23 @@ def test_constants_have_ends() -> None:
         run(device, text, 0, 0, 4)
         assert ", the last 2 beyond the end)" in fails(device, ILLEGAL, text, 0, 0, 8)
         assert device.warnings == []
+
+
+@pytest.mark.parametrize(("align", "head", "right"), [(8, GCC, True), (4, GCC, False), (8, "", False)])
+def test_gcc_reads_bit_fields_by_words_of_a_variable(align: int, head: str, right: bool) -> None:
+    """An aligned word whose beginning is the variable's, as csmith's packed structures had; not one behind it."""
+    variable = f".global .align {align} .b8 field[28] = {{1}};\n"
+    text = kernel("mov.u64 %y, field; add.u64 %y, %y, %n; ld.u64 %y, [%y];", variable)
+    text = head + text
+    with Device(1 << 20, EVERYTHING) as device:
+        run(device, text, 0, 0, 16)
+        if right:
+            run(device, text, 0, 0, 24)
+        else:
+            assert ", the last 4 beyond the end)" in fails(device, ILLEGAL, text, 0, 0, 24)
+        assert "illegal address" in fails(device, ILLEGAL, text, 0, 0, 32)
+        stored = text.replace("ld.u64 %y, [%y];", "st.u64 [%y], %n;")
+        assert ", the last 4 beyond the end)" in fails(device, ILLEGAL, stored, 0, 0, 24)
 
 
 def test_atomics_are_checked() -> None:
