@@ -730,10 +730,10 @@ def test_a_wrong_loop_is_told_as_without(tmp_path: Path, plugin: None, name: str
     assert set(told(done)) == set(told(without)) and told(done), done.stderr
 
 
-def calls(folder: Path, env: dict[str, str], text: str = LOOP, level: str = "-O2") -> Counter[str]:
+def calls(folder: Path, env: dict[str, str], text: str = LOOP, level: str = "-O2", *more: str) -> Counter[str]:
     """How often an object with a loop calls each function."""
     (folder / "a.c").write_text(text)
-    words = [str(BIN / "gompcc"), level, "-fopenmp", "-foffload-check", "-c", "a.c"]
+    words = [str(BIN / "gompcc"), level, "-fopenmp", "-foffload-check", *more, "-c", "a.c"]
     subprocess.run(words, cwd=folder, env=env, check=True)
     made = open_object(str(folder / "a.o"))
     names = [symbol.name for symbol in made.symbols()]
@@ -771,6 +771,22 @@ def test_spans_of_a_row_are_asked_about_together(tmp_path: Path, plugin: None) -
     for last, together in (("*d", True), ("d[0] + d[1] * e[0] + e[1]", False)):
         called = calls(tmp_path, environment(True), row.format(last))
         assert bool(called["gompy_access_row"]) == together and called[ENTRY], called
+
+
+def test_debug_information_changes_no_calls(tmp_path: Path, plugin: None) -> None:
+    """A label that nothing jumps to any more is a debug statement, and a row that is copied loses it: gcc crashed."""
+    text = """static inline void put (int *p, int i, int left)
+    {
+      p[0] = i; p[1] = i + 1; p[2] = i + 2;
+    again:
+      p[3] = i + 3; p[4] = i + 4; p[5] = i + 5; p[6] = i + 6; p[7] = i + 7; p[8] = i + 8;
+      p[9] = p[10] = p[11] = p[12] = p[13] = p[14] = p[15] = 1;
+      if (left)
+        goto again;
+    }
+    void use (int *p) { put (p, 3, 0); }"""
+    without, with_it = (calls(tmp_path, environment(True), text, "-O2", option) for option in ("-g0", "-g"))
+    assert with_it == without and with_it["gompy_access_row"]
 
 
 @pytest.mark.parametrize("level", LEVELS)

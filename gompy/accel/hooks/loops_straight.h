@@ -263,9 +263,16 @@ row_of_accesses::remove_from (basic_block row, basic_block copy)
   for (member &m : members)
     asked.add (m.call);
   gimple_stmt_iterator of_copy = gsi_start_bb (copy);
-  for (gimple_stmt_iterator gsi = gsi_start_bb (row); !gsi_end_p (gsi); gsi_next (&gsi), gsi_next (&of_copy))
-    if (asked.contains (gsi_stmt (gsi)))
-      calls.safe_push (as_a<gcall *> (gsi_stmt (of_copy)));
+  for (gimple_stmt_iterator gsi = gsi_start_bb (row); !gsi_end_p (gsi); gsi_next (&gsi))
+    {
+      if (!is_gimple_call (gsi_stmt (gsi)))
+	continue;  /* debug statements of labels have no copies (gimple_duplicate_bb) */
+      while (!is_gimple_call (gsi_stmt (of_copy)))
+	gsi_next (&of_copy);
+      if (asked.contains (gsi_stmt (gsi)))
+	calls.safe_push (as_a<gcall *> (gsi_stmt (of_copy)));
+      gsi_next (&of_copy);
+    }
   for (gcall *call : calls)
     remove_call (call);
 }
