@@ -277,7 +277,7 @@ mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
   size_t m = mic_in_block (at, step, n, size);
-  if (m == 0 || mic_has_atomics (block) || !mic_is_good (block, at) || !mic_may_own (block, writes))
+  if (m == 0 || mic_has_atomics (block) || !mic_is_good (block, at) || !mic_may_own (block, 0))
     return 0;
   if (mic_keep_column (block, at, step, m, size, writes, place))
     {
@@ -285,6 +285,8 @@ mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind
       atomic_thread_fence (memory_order_seq_cst);
       return mic_is_still_own (block, at, m * step, writes) ? m : 0;
     }
+  if (!mic_may_own (block, writes))
+    return 0;
   for (size_t i = 0; i < m; i++)
     mic_note_own (&cells[(at + i * step) / 8], &pcs[(at + i * step) / 8], bytes << (at + i * step) % 8, place);
   return mic_is_still_own (block, at, m * step, writes) ? m : 0;
@@ -437,13 +439,15 @@ mic_note_own_some (uint64_t at, uint64_t step, size_t m, size_t size, int writes
   _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
-  if (!mic_is_good (block, at) || !mic_may_own (block, writes))
+  if (!mic_is_good (block, at) || !mic_may_own (block, 0))
     return 0;
   if (!mic_has_atomics (block) && mic_keep_some (block, at, step, m, size, writes, which, place))
     {
       atomic_thread_fence (memory_order_seq_cst);  /* as of a column */
       return mic_is_still_own (block, at, m * step, writes);
     }
+  if (!mic_may_own (block, writes))
+    return 0;
   for (size_t i = 0; i < m;)
     {
       uint64_t cell = at / 8, word = atomic_load_explicit (&cells[cell], memory_order_relaxed), mask = 0, taken, mine;

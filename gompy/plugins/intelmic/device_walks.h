@@ -70,7 +70,7 @@ mic_may_walk (uint64_t offset, int writes)
     return 0;
   if (!writes)
     return !mic_has_cells (&block->last_write) || mic_may_own (block, 0);
-  return mic_may_own (block, 1) && mic_is_behind (&block->read) && mic_is_behind (&block->before)
+  return mic_may_own (block, 0) && mic_is_behind (&block->read) && mic_is_behind (&block->before)
 	 && !mic_settle (offset);
 }
 

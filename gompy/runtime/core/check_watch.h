@@ -515,13 +515,14 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
 
 /* A thread of gompy's own has woken, and is about to use a page: from here on that is open.  */
 static void
-gompy_watch_other (siginfo_t *info)
+gompy_watch_other (int signo, siginfo_t *info)
 {
   uintptr_t page = (uintptr_t) info->si_addr & -GOMPY_PAGE;
-  struct gompy_watched *w = gompy_watch_at (page);
+  struct gompy_watched *w = signo == SIGSEGV && info->si_code == SEGV_ACCERR ? gompy_watch_at (page) : NULL;
   if (w == NULL)
     {
       gompy_end_watch ();  /* not ours, as in gompy_watch_fault */
+      gompy_send_again (signo, info);
       return;
     }
   gompy_open_watched (w, page, page + GOMPY_PAGE);
@@ -557,12 +558,13 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
   if (gompy_held_count && !gompy_watch_on)  /* a construct runs, and comes to what is held */
     {
       gompy_end_watch ();
+      gompy_send_again (signo, info);
       errno = error;
       return;
     }
   if (gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) != gompy_watch_thread)
     {
-      gompy_watch_other (info);
+      gompy_watch_other (signo, info);
       errno = error;
       return;
     }

@@ -43,7 +43,8 @@ gompy_hand_on (int signo, siginfo_t *info, void *context)
   while (gompy_watch_signals[i] != signo)
     i++;
   if ((handing.context == context && __builtin_frame_address (0) < handing.frame)
-      || gompy_old_actions[i].handler == (void *) SIG_DFL)
+      || gompy_old_actions[i].handler == (void *) SIG_DFL
+      || (gompy_old_actions[i].handler == (void *) SIG_IGN && info->si_code > 0)) /* a fault cannot be ignored */
     {
       signal (signo, SIG_DFL);
       gompy_send_again (signo, info);
