@@ -21,7 +21,7 @@ static struct
   pthread_cond_t wake;
   uint64_t given;      /* how many launches have had the turn */
   uint64_t holder;     /* which of them has it; 0: none */
-  bool ending;         /* it is at its end, and keeps the turn */
+  bool ending;         /* it is at its begin or end, and keeps the turn */
   int waiting;         /* launches that wait for the turn */
   int inside;          /* constructs that the host is in for the region, in its thread (ancestor) */
   int apart;           /* regions that run without the turn */
@@ -88,6 +88,9 @@ gompy_turn_lose (void)
       gompy_lock_release (gompy_turn.held);  /* its thread is in the region, so in no construct */
       gompy_turn.held = NULL;
     }
+  else if (gompy_turn.name[0])
+    gompy_note ("what runs beside region %s is not recorded: others have waited for its end for %g s, and it may wait "
+                "for them (gompy record --wait)", gompy_turn.name, gompy_turn.limit);
   pthread_cond_broadcast (&gompy_turn.wake);
 }
 
@@ -169,7 +172,7 @@ gompy_turn_take (const void *function)
   if (!gompy_turn.watched)
     gompy_turn_start ();
   gompy_turn.waiting++;
-  while (gompy_turn.holder && !gompy_turn.apart && !gompy_turn_is_lost (function))
+  while (gompy_turn.holder && !gompy_turn.apart)  /* also for a function that takes none: the holder is recorded */
     pthread_cond_wait (&gompy_turn.wake, &gompy_turn.lock);
   gompy_turn.waiting--;
   bool apart = gompy_turn.apart || gompy_turn_is_lost (function);
@@ -180,7 +183,7 @@ gompy_turn_take (const void *function)
       gompy_turn.holder = gompy_turn_mine = ++gompy_turn.given;
       gompy_turn.function = function;
       gompy_turn.held = NULL;
-      gompy_turn.ending = false;
+      gompy_turn.ending = true;  /* until gompy_turn_hold */
       gompy_turn.inside = 0;
       pthread_cond_broadcast (&gompy_turn.wake);  /* the watch */
     }
@@ -188,11 +191,15 @@ gompy_turn_take (const void *function)
   return !apart;
 }
 
-/* The holder keeps a device's lock while its region runs, which is one in the file.  */
+/* The holder's region begins.  HELD: the device's lock, which it keeps until the end of one that is in the file.  NAME:
+   "" where nothing is recorded any more.  */
 static void
 gompy_turn_hold (gompy_lock_t *held, uint64_t region, const char *name)
 {
+  if (held)
+    gompy_quick_ask (&held->quick);
   pthread_mutex_lock (&gompy_turn.lock);
+  gompy_turn.ending = false;
   gompy_turn.held = held;
   gompy_turn.region = region;
   snprintf (gompy_turn.name, sizeof gompy_turn.name, "%s", name);

@@ -396,6 +396,9 @@ cdef void begin_record(HookEvent *event, int slot, DeviceDescr *dev) noexcept no
         gompy_turn_hold(&dev.lock, event.own[slot] - 1, name)
     else:
         gompy_lock_release(&dev.lock)
+        if record_over or record_regions >= record_first:
+            name[0] = 0
+        gompy_turn_hold(NULL, 0, name)
 
 
 cdef void record_launch(HookEvent *event, int slot) noexcept nogil:
