@@ -133,7 +133,10 @@ def check_compilers(report: Report, folder: str) -> compiler.Compiler | None:
         try:
             command, known = compiler.fit(language)
         except errors.DriverError as error:
-            mend = "" if os.environ.get(language.variable) else f"apt-get install {wanted_package(language)}"
+            if isinstance(error, compiler.Unanswered):  # no other release would step in
+                mend = error.notes[0]
+            else:
+                mend = "" if os.environ.get(language.variable) else f"apt-get install {wanted_package(language)}"
             report.line(otherwise, f"{language.program}: {error.message}", mend)
             continue
         suffix, text = SOURCES[language.program]

@@ -213,7 +213,8 @@ def together() -> tuple[str, dict[str, str]]:
         paths = [which(f"{language.default}-{number}") for language in languages]
         if all(paths):
             variables = {language.variable: path for language, path in zip(languages, paths, strict=True)}
-            return facts(Compiler(paths[0], [paths[0]])).version, variables
+            known = [told(language, Compiler(path, [path])) for language, path in zip(languages, paths, strict=True)]
+            return known[0].version, variables
     raise lacking or DriverError(f"gcc, g++ and gfortran are of different releases: {', '.join(versions)}")
 
 

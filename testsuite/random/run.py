@@ -25,7 +25,7 @@ BIN = ROOT / ".venv/bin"
 OUT = ROOT / "testsuite/out/random"
 INCLUDE = Path("/usr/include/csmith")
 HOST_SECONDS, SECONDS = 5, 300
-REFUSED = "referenced in offloaded code but hasn’t been marked"
+REFUSED = "has been referenced in offloaded code but hasn"
 """gcc's compiler for GPUs, of a static variable in a function that was inlined and moved (GCC, lto/lto.c)."""
 
 
@@ -49,13 +49,18 @@ WAYS = (
 
 def as_region(text: str) -> str:
     """A program of csmith's, the body of its `main` in a region."""
-    text = text.replace('#include "csmith.h"', '#pragma omp declare target\n#include "csmith.h"', 1)
-    text = text.replace("int main (", "#pragma omp end declare target\nint main (", 1)
     begin = "    unsigned crc;\n#pragma omp target map(from: crc)\n    {\n    int i, j, k;\n    crc32_gentab();"
-    text = text.replace("    crc32_gentab();", begin, 1)
-    return text.replace(
-        "    platform_main_end(crc32_context", "    crc = crc32_context;\n    }\n    platform_main_end(crc", 1
-    )
+    for old, new in (
+        ('#include "csmith.h"', '#pragma omp declare target\n#include "csmith.h"'),
+        ("int main (", "#pragma omp end declare target\nint main ("),
+        ("    crc32_gentab();", begin),
+        ("    platform_main_end(crc32_context", "    crc = crc32_context;\n    }\n    platform_main_end(crc"),
+    ):
+        before, found, behind = text.partition(old)
+        if not found:  # without its region it would be compared with itself
+            raise ValueError(f"csmith's program has no {old.strip()!r}")
+        text = before + new + behind
+    return text
 
 
 def said(command: Sequence[str | Path], folder: Path, seconds: int) -> tuple[int, str, str]:
