@@ -437,7 +437,7 @@ cdef public int cuMemHostUnregister(void *p) noexcept nogil:
         return r
     if p == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    if c != NULL:
+    if c != NULL and is_mapped(<size_t>p, 1):  # what went with a library that was closed is nobody's
         wait_for_context(c)
     pthread_mutex_lock(&memory_lock)
     link = &registered

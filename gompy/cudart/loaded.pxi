@@ -38,7 +38,7 @@ cdef int module_of(fat_binary *b, int device, void **to) noexcept nogil:
 
 
 cdef void load_managed(void *context) noexcept nogil:
-    """Load all code with managed variables into a context, which is current.
+    """Load all code with managed variables where a device's primary context is current.
 
     Calls and other files' kernels may be given their addresses before a kernel of that code runs.  What fails is told
     at its first launch.
@@ -50,6 +50,9 @@ cdef void load_managed(void *context) noexcept nogil:
         return
     pthread_mutex_lock(&runtime_lock)
     runtime_thread.managed_in, runtime_thread.managed_seen = context, managed_changes
+    if context != device_contexts[device]:  # the program's own, which may end: its first launch there loads the code
+        pthread_mutex_unlock(&runtime_lock)
+        return
     b = fat_binaries
     while b != NULL:
         if b.gone and b.managed_end:  # not when it goes: at the end of a program that would wait for kernels
@@ -58,7 +61,7 @@ cdef void load_managed(void *context) noexcept nogil:
         b = b.next
     b = fat_binaries
     while b != NULL:
-        if b.managed and not b.gone:
+        if b.told and not b.gone:
             module_of(b, device, &unused)
         b = b.next
     pthread_mutex_unlock(&runtime_lock)

@@ -19,11 +19,14 @@ cdef public void __gompyRegisterLinkedBinary(void (*symbols)(void *) noexcept no
                                              void (*nothing)(void *) noexcept nogil) noexcept nogil:
     """A translation unit's relocatable code, and the function that registers its symbols."""
     cdef const fatbin_wrapper *code = <const fatbin_wrapper *> wrapper
-    symbols(register_linked(code, has_managed(code)))
+    cdef void *handle = register_linked(code, has_managed(code))
+    symbols(handle)
+    all_is_told(<fat_binary *> handle)
 
 
 cdef public void __cudaRegisterFatBinaryEnd(void **handle) noexcept nogil:
     """All of it has been told."""
+    all_is_told(<fat_binary *> handle)
 
 
 cdef public void __cudaUnregisterFatBinary(void **handle) noexcept nogil:

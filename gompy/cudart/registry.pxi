@@ -21,6 +21,7 @@ ctypedef struct fat_binary:
     bint tried[32]
     bint gone
     bint managed  # it has __managed__ variables
+    bint told  # all of its symbols are registered
     uintptr_t managed_begin, managed_end  # where they lie, once they are registered
     fat_binary *next
 
@@ -61,10 +62,18 @@ cdef void *register_binary(const fatbin_wrapper *wrapper, bint managed) noexcept
     pthread_mutex_lock(&runtime_lock)
     b.next = fat_binaries
     fat_binaries = b
-    if b.managed:
-        note_managed()
     pthread_mutex_unlock(&runtime_lock)
     return b
+
+
+cdef void all_is_told(fat_binary *b) noexcept nogil:
+    """Its symbols are registered: before that no call of another thread may load managed variables."""
+    if b == NULL or not b.managed:
+        return
+    pthread_mutex_lock(&runtime_lock)
+    b.told = True
+    note_managed()
+    pthread_mutex_unlock(&runtime_lock)
 
 
 cdef void *register_linked(const fatbin_wrapper *wrapper, bint managed) noexcept nogil:

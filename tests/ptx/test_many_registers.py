@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 
-from gompy.ptx import compiler
+import pytest
+
+from gompy.ptx import compiler, wanted
 from gompy.ptx.emit import Links
 from gompy.ptx.inlining import Inlining
 from gompy.ptx.parser import Parser
 
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n"
+
+
+@pytest.fixture(autouse=True)
+def no_debugger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For gdb all registers have values from the beginning."""
+    monkeypatch.setattr(wanted, "DEBUGGER", False)
 
 
 def slots_and_first_values(body: str, form: str = "S") -> tuple[int, set[str]]:

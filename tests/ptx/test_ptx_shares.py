@@ -73,3 +73,13 @@ def test_two_host_threads_begin_at_two_places() -> None:
     with Device(1 << 22) as device:
         kernel = device.load(DRAWN).function("k")
         assert any(numbers(kernel, 512, 2, turns=20_000)[256] < 128 for _ in range(200))
+
+
+def test_blocks_that_may_wait_for_others_begin_in_their_order() -> None:
+    """None before those in front of it have been taken: each host thread takes four here."""
+    waiting = DRAWN.replace("  sub.u32 %i, %i, 1;\n", "  ld.volatile.global.u32 %n, [%p]; sub.u32 %i, %i, 1;\n")
+    with Device(1 << 22) as device:
+        kernel = device.load(waiting).function("k")
+        for _ in range(20):
+            drawn = numbers(kernel, 512, 2, turns=2000)
+            assert all(number >= block - 8 for block, number in enumerate(drawn))
