@@ -196,6 +196,15 @@ FLOAT_LANE_OPS = (
     *("add", "sub", "mul", "div", "fma", "sqrt", "rcp", "cvt_s32", "cvt_u32", "cvt_s64", "cvt_u64", "cvt_f64"),
 )
 
+TEXTURE_LAYERED, TEXTURE_CUBE, TEXTURE_LEVEL, TEXTURE_GRADIENT, TEXTURE_GATHER, TEXTURE_COMPONENT = (
+    8,
+    16,
+    32,
+    64,
+    128,
+    8,
+)
+"""`texture`: dimensions in bits 0-1, 4: floats; flags; where the component begins that TEXTURE_GATHER reads."""
 SURFACE_LAYERED, SURFACE_STORE, SURFACE_MODE, SURFACE_BYTES, SURFACE_COUNT = 4, 8, 4, 8, 12
 """`surface`: dimensions in bits 0-1, two flags; where a member of SURFACE_MODES, bytes of a component, and how many of
 them there are begin."""

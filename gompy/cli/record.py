@@ -136,7 +136,7 @@ def record(words: list[str], options: argparse.Namespace, output: str) -> int:
 def limits(options: argparse.Namespace) -> dict[str, str]:
     """What the runtime is told of them."""
     env = {"GOMPY_RECORD_ONLY": options.only, "GOMPY_RECORD_BYTES": str(options.max_bytes)}
-    env["GOMPY_RECORD_WAIT"] = f"{options.wait:g}"
+    env["GOMPY_RECORD_WAIT"] = str(options.wait)
     env["GOMPY_RECORD_FIRST"] = str(options.first) if options.first is not None else ""
     return env
 

@@ -1,7 +1,7 @@
 """`__managed__` variables of CUDA C++ by clang, which knows them in HIP only.
 
 Device code and host code both compile a device variable in a section of its own (cuda_runtime.h).  The host's copy is
-the variable: libcudart registers its pages (managed.pxi).  Device code comes to it by a pointer, NAME$managed, which
+the variable: libcudart registers it (managed.pxi).  Device code comes to it by a pointer, NAME$managed, which
 libcudart sets when the code is loaded; the first line of the PTX tells it which there are.
 """
 
@@ -24,7 +24,7 @@ TITLE: Final = "// gompy managed:"
 POINTER: Final = "$managed"
 """Ends the name of a variable's pointer (managed.pxi)."""
 PAGE: Final = 4096
-"""Variables of two objects share no page: a page is registered once."""
+"""Variables of two objects share no page: a GPU's own driver registers pages, and each once."""
 ALIGNMENT_AT: Final = 48
 """sh_addralign in a section's header of ELF64."""
 SYMBOL: Final = r"(?<![\w$%.])({})(?![\w$])"

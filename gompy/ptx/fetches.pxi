@@ -1,13 +1,5 @@
 # tex: elements of textures, lane by lane (texture.h).
 
-cdef enum:
-    TEXTURE_LAYERED = 8            # textures.py's words
-    TEXTURE_CUBE = 16
-    TEXTURE_LEVEL = 32
-    TEXTURE_GRADIENT = 64
-    TEXTURE_GATHER = 128           # + the component from bit 8 on
-
-
 cdef void check_texture(gompy_warp *w, uint32_t lanes, const ptx_texture *t, code_unit *unit,
                         uint32_t line) noexcept nogil:
     """Its elements are within device memory; does not return if not."""
@@ -58,7 +50,7 @@ cdef void fetch_layer(const ptx_texture *t, uint32_t word, const uint32_t *place
     layer.address += <uint64_t> number * t.slice if number < slices else 0
     layer.depth = 1
     if word & TEXTURE_GATHER:
-        gompy_texture_gather(&layer, word >> 8, place, found)
+        gompy_texture_gather(&layer, word >> TEXTURE_COMPONENT, place, found)
     else:
         gompy_texture(&layer, word & 3, word & 4, place, found)
 
@@ -73,7 +65,7 @@ cdef void fetch_element(const ptx_texture *t, uint32_t word, const uint32_t *pla
         for d in range(3):
             place[d] = places[d * 32]
         if word & TEXTURE_GATHER:
-            gompy_texture_gather(t, word >> 8, place, found)
+            gompy_texture_gather(t, word >> TEXTURE_COMPONENT, place, found)
         else:
             gompy_texture(t, word & 3, word & 4, place, found)
 

@@ -36,6 +36,7 @@ from .syntax import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from dataclasses import dataclass
 else:
     from .records import dataclass
@@ -277,34 +278,28 @@ class Frame:
         self.after_loop = self.behind()
         self.look()
 
-    def derived(self) -> set[Register]:
-        """The registers with addresses in the frame."""
-        found = {r for b in self.blocks for c in b.code for r in defined(c) if r.name == "%frame"}
-        changed = True
-        while changed:
-            changed = False
+    def growing(self, gives: Callable[[Instruction, set[Register]], bool], *first: Register) -> set[Register]:
+        """The registers `first`, and those that instructions set of which `gives` says so, by what is found so far."""
+        found, before = set(first), -1
+        while len(found) > before:
+            before = len(found)
             for block in self.blocks:
                 for code in block.code:
-                    if isinstance(code, Instruction) and code.base in _ARITHMETIC and not self.prologue(code):
-                        fresh = [r for r in defined(code) if r not in found]
-                        if fresh and any(r in found for r in used(code)):
-                            found.update(fresh)
-                            changed = True
+                    if isinstance(code, Instruction) and gives(code, found):
+                        found.update(defined(code))
         return found
+
+    def derived(self) -> set[Register]:
+        """The registers with addresses in the frame."""
+
+        def gives(code: Instruction, found: set[Register]) -> bool:
+            return code.base in _ARITHMETIC and not self.prologue(code) and not found.isdisjoint(used(code))
+
+        return self.growing(gives, *(r for b in self.blocks for c in b.code for r in defined(c) if r.name == "%frame"))
 
     def of_lanes(self) -> set[Register]:
         """The registers whose values may be another in each lane: what comes of the lane's number."""
-        found: set[Register] = set()
-        changed = True
-        while changed:
-            changed = False
-            for block in self.blocks:
-                for code in block.code:
-                    fresh = [r for r in defined(code) if r not in found]
-                    if fresh and isinstance(code, Instruction) and self.differs(code, found):
-                        found.update(fresh)
-                        changed = True
-        return found
+        return self.growing(self.differs)
 
     def differs(self, code: Instruction, found: set[Register]) -> bool:
         """Whether an instruction's result may be another in each lane."""
@@ -336,20 +331,14 @@ class Frame:
 
     def addresses(self, loops: set[str], scope: Scope) -> set[Register]:
         """The registers that may have the address of a function of `loops`."""
-        found: set[Register] = set()
-        changed = True
-        while changed:
-            changed = False
-            for block in self.blocks:
-                for code in block.code:
-                    if not isinstance(code, Instruction) or code.base not in ("mov", "cvta", "selp"):
-                        continue
-                    named = any(isinstance(o, Symbol) and scope.of(o.name) in loops for o in code.operands)
-                    if named or any(r in found for r in used(code)):
-                        fresh = set(defined(code)) - found
-                        found |= fresh
-                        changed |= bool(fresh)
-        return found
+
+        def gives(code: Instruction, found: set[Register]) -> bool:
+            if code.base not in ("mov", "cvta", "selp"):
+                return False
+            named = any(isinstance(o, Symbol) and scope.of(o.name) in loops for o in code.operands)
+            return named or not found.isdisjoint(used(code))
+
+        return self.growing(gives)
 
     def nested(self, loops: set[str], scope: Scope) -> Instruction | Call | None:
         """What begins a loop of lanes in another one; `loops`: names of functions that have such.

@@ -14,8 +14,6 @@ DIMENSIONS = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3}
 """Coordinates; of layers the number of the layer is the first."""
 CUBES = {"cube": 3, "acube": 4}
 """The same: a direction, which chooses a face and a place there."""
-LAYERED, CUBE, LEVEL, GRADIENT, GATHER, COMPONENT = 8, 16, 32, 64, 128, 8
-"""In the word for `texture`; COMPONENT: where that of GATHER begins."""
 FIRST = Immediate(0)
 """The level of a texture that has no others."""
 OF_A_SURFACE = frozenset(("width", "height", "depth", "channel_data_type", "channel_order", "array_size"))
@@ -61,7 +59,7 @@ def fetch(em: Emitter, code: Instruction) -> None:
     if mode and (mods[3] != "f32" or (mode == "grad" and mods[0] in CUBES)):
         unknown(em, code)
     operands(em, code, {"level": 3, "grad": 4}.get(mode, 2))
-    word = (4 if mods[3] == "f32" else 0) | {"level": LEVEL, "grad": GRADIENT}.get(mode, 0)
+    word = (4 if mods[3] == "f32" else 0) | {"level": abi.TEXTURE_LEVEL, "grad": abi.TEXTURE_GRADIENT}.get(mode, 0)
     read(em, code, mods[0], word, mode)
 
 
@@ -75,7 +73,7 @@ def gather(em: Emitter, code: Instruction) -> None:
     if len(code.operands) > 2:
         em.fail(f"'{code.opcode}' with offsets, or for depths, is not implemented")
     operands(em, code)
-    read(em, code, mods[1], 4 | GATHER | "rgba".index(mods[0]) << COMPONENT, "")
+    read(em, code, mods[1], 4 | abi.TEXTURE_GATHER | "rgba".index(mods[0]) << abi.TEXTURE_COMPONENT, "")
 
 
 def read(em: Emitter, code: Instruction, geometry: str, word: int, mode: str) -> None:
@@ -92,8 +90,8 @@ def read(em: Emitter, code: Instruction, geometry: str, word: int, mode: str) ->
     handles = em.spill(handle_of(em, code, place.items[0]), 1)
     coordinates = laid_out(em, (*place.items[1 : count + 1], *[Immediate(0)] * (3 - min(count, 3))), 32)
     out = em.alloca("[4 x <32 x i32>]")
-    layered = LAYERED if geometry[0] == "a" else 0
-    word |= (2 | CUBE if cube else count - 1 if layered else count) | layered
+    layered = abi.TEXTURE_LAYERED if geometry[0] == "a" else 0
+    word |= (2 | abi.TEXTURE_CUBE if cube else count - 1 if layered else count) | layered
     levels = level_of(em, code, mode, count - 1 if layered else count)
     places = f"ptr {handles}, ptr {coordinates}, ptr {levels}, ptr {out}"
     em.helper("texture", f"ptr %w, i32 {em.active}, i32 {word}, {places}, {em.site()}")

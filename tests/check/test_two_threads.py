@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from driver_calls import DECLARED
 
 from gompy.abi.check_log import Entry, Op
 from gompy.check.analysis import Analysis
@@ -89,17 +90,11 @@ def test_each_thread_has_its_own_region(tmp_path: Path, device: str) -> None:
     ]
 
 
-ASKED = r"""
+ASKED = (
+    DECLARED
+    + r"""
 #include <pthread.h>
 #include <stdio.h>
-int cuInit (unsigned);
-int cuDevicePrimaryCtxRetain (void **, int);
-int cuCtxSetCurrent (void *);
-int cuModuleLoadData (void **, const void *);
-int cuModuleGetFunction (void **, void *, const char *);
-int cuLaunchKernel (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                    void **);
-int cuCtxSynchronize (void);
 
 static const char ptx[] = ".version 6.3\n.target sm_35\n.address_size 64\n"
   ".visible .entry far ()\n{\n.reg .u64 %p;\n.reg .u32 %v;\nmov.u64 %p, 64;\nld.global.u32 %v, [%p];\n"
@@ -147,6 +142,7 @@ main (void)
   cuCtxSynchronize ();
 }
 """
+)
 
 
 def test_a_kernel_is_of_the_thread_that_asked_for_it(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from driver_calls import DECLARED
+
 from gompy.driver import paths
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,20 +40,13 @@ main (void)
   #pragma omp target exit data map(from: a)
 }
 """
-KERNELS = r"""
+KERNELS = (
+    DECLARED
+    + r"""
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-int cuInit (unsigned);
-int cuDevicePrimaryCtxRetain (void **, int);
-int cuCtxSetCurrent (void *);
-int cuModuleLoadData (void **, const void *);
-int cuModuleGetFunction (void **, void *, const char *);
-int cuLaunchKernel (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
-                    void **);
-int cuStreamCreate (void **, unsigned);
-int cuCtxSynchronize (void);
 static const char ptx[] = ".version 6.3\n.target sm_35\n.address_size 64\n.visible .entry one ()\n{\nret;\n}\n";
 enum { n = 100000, rounds = 20 };
 static sigjmp_buf away;
@@ -97,6 +92,7 @@ main (void)
       *(volatile int *) 8 = 1;
 }
 """
+)
 
 
 def run(folder: Path, text: str, device: str, *options: str) -> subprocess.CompletedProcess[str]:
