@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include <xmmintrin.h>
 
+#include "gompy/native/handing_on.h"
 #include "gompy/native/package_root.h"
 #include "gompy/native/ptx.h"
 #include "cpu.h"
@@ -349,17 +350,11 @@ gompy_on_signal (int number, siginfo_t *info, void *context)
       uc->uc_mcontext.gregs[REG_RIP] = (greg_t) (uintptr_t) gompy_resume;
       return;
     }
-  /* A handler that was set over this one, and that this one was set over again, hands the signal on to this one: from
-     a deeper frame then.  (One may also leave by longjmp.)  */
-  static __thread struct { void *context, *frame; } handing __attribute__ ((tls_model ("initial-exec")));
   struct gompy_old_actions *before = number == SIGSEGV ? &gompy_old_segv : &gompy_old_bus;
-  int again = handing.context == context && __builtin_frame_address (0) < handing.frame;
+  int again = gompy_comes_back (context);
   struct sigaction *old = again ? &before->first : &before->last;
   if (!again)
-    {
-      handing.context = context;
-      handing.frame = __builtin_frame_address (0);
-    }
+    gompy_begin_handing (context);
   if (old->sa_flags & SA_SIGINFO)
     old->sa_sigaction (number, info, context);
   else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
@@ -367,7 +362,7 @@ gompy_on_signal (int number, siginfo_t *info, void *context)
   else
     signal (number, SIG_DFL);           /* the instruction is tried again, and ends the program */
   if (!again)
-    handing.context = NULL;
+    gompy_end_handing ();
 }
 
 static void

@@ -13,6 +13,7 @@
 
 #include "gompy/native/access_size.h"
 #include "gompy/native/clock.h"
+#include "gompy/native/handing_on.h"
 #include "gompy/native/traced.h"
 #include <dirent.h>
 #include <signal.h>

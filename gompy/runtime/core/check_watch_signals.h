@@ -34,16 +34,14 @@ gompy_send_again (int signo, siginfo_t *info)
 }
 
 /* A handler that was set over ours hands on a signal, and there is no watch: who had it before ours gets it.  Where
-   that hands it on to us again, from a deeper frame, nobody wants it.  (A handler may also leave by longjmp.)  */
+   that hands it back, nobody wants it.  */
 static void
 gompy_hand_on (int signo, siginfo_t *info, void *context)
 {
-  static __thread struct { void *context, *frame; } handing;
   int i = 0;
   while (gompy_watch_signals[i] != signo)
     i++;
-  if ((handing.context == context && __builtin_frame_address (0) < handing.frame)
-      || gompy_old_actions[i].handler == (void *) SIG_DFL
+  if (gompy_comes_back (context) || gompy_old_actions[i].handler == (void *) SIG_DFL
       || (gompy_old_actions[i].handler == (void *) SIG_IGN && info->si_code > 0)) /* a fault cannot be ignored */
     {
       signal (signo, SIG_DFL);
@@ -51,10 +49,9 @@ gompy_hand_on (int signo, siginfo_t *info, void *context)
     }
   else if (gompy_old_actions[i].handler != (void *) SIG_IGN)
     {
-      handing.context = context;
-      handing.frame = __builtin_frame_address (0);
+      gompy_begin_handing (context);
       gompy_old_actions[i].handler (signo, info, context);
-      handing.context = NULL;
+      gompy_end_handing ();
     }
 }
 
