@@ -3,8 +3,12 @@
 #ifndef GOMPY_HANDING_ON_H
 #define GOMPY_HANDING_ON_H
 
-/* Not made at its first use, in a handler.  */
-static __thread struct { void *context, *frame; } gompy_handing __attribute__ ((tls_model ("initial-exec")));
+/* With the model "initial-exec" it is there from the start, not made at its first use, in a handler.  Who includes this
+   chooses: there is little room for such variables of libraries that are opened late, as Python opens libgompy.  */
+#ifndef GOMPY_HANDING_MODEL
+#define GOMPY_HANDING_MODEL "global-dynamic"
+#endif
+static __thread struct { void *context, *frame; } gompy_handing __attribute__ ((tls_model (GOMPY_HANDING_MODEL)));
 
 /* Whether the calling handler has handed on this very signal.  */
 static inline __attribute__ ((always_inline)) int

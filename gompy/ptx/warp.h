@@ -26,6 +26,7 @@
 #include <unistd.h>
 #include <xmmintrin.h>
 
+#define GOMPY_HANDING_MODEL "initial-exec"
 #include "gompy/native/handing_on.h"
 #include "gompy/native/package_root.h"
 #include "gompy/native/ptx.h"
