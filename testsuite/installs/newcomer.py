@@ -9,7 +9,6 @@ Exit status: 0 all is right, 1 not.  Where trees cannot be made, that is told, a
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -22,6 +21,7 @@ sys.path[:0] = [path for path in (str(HERE.parent), str(ROOT / "tests")) if path
 
 from docs_pages import alike, sections  # noqa: E402
 from matrix import tree  # noqa: E402
+from matrix.each import each_system  # noqa: E402
 
 PAGE = ROOT / "docs" / "start.md"
 SUITES = ("bookworm", "trixie")
@@ -99,24 +99,5 @@ def typed_in(suite: str, mirror: str) -> bool:
         return report(system, typed)
 
 
-def main() -> int:
-    """Each system."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--system", action="append", metavar="SUITE", help=f"of Debian's releases; {', '.join(SUITES)}")
-    parser.add_argument("--mirror", default="", help="where debootstrap fetches from (default: its own)")
-    options = parser.parse_args()
-    right = True
-    for suite in options.system or SUITES:
-        try:
-            tree.check(suite)
-            right &= typed_in(suite, options.mirror)
-        except tree.NoTree as reason:
-            print(f"{suite}: skipped: {reason}")
-        except tree.TreeError as error:
-            right = False
-            print(f"{suite}: WRONG: {error}")
-    return 0 if right else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(each_system(__doc__, SUITES, typed_in))

@@ -7,7 +7,6 @@ Exit status: 0 all is right, 1 not.  Where trees cannot be made, that is told, a
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import time
@@ -18,6 +17,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [path for path in (str(HERE.parent),) if path not in sys.path]
 
 from matrix import tree  # noqa: E402
+from matrix.each import each_system  # noqa: E402
 
 SUITES = ("bookworm", "trixie")
 TESTS = ("tests/driver/test_projects.py", "tests/driver/test_build_systems.py")
@@ -60,24 +60,5 @@ def tried(suite: str, mirror: str) -> bool:
     return right
 
 
-def main() -> int:
-    """Each system."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--system", action="append", metavar="SUITE", help=f"of Debian's releases; {', '.join(SUITES)}")
-    parser.add_argument("--mirror", default="", help="where debootstrap fetches from (default: its own)")
-    options = parser.parse_args()
-    right = True
-    for suite in options.system or SUITES:
-        try:
-            tree.check(suite)
-            right &= tried(suite, options.mirror)
-        except tree.NoTree as reason:
-            print(f"{suite}: skipped: {reason}")
-        except tree.TreeError as error:
-            right = False
-            print(f"{suite}: WRONG: {error}")
-    return 0 if right else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(each_system(__doc__, SUITES, tried))
