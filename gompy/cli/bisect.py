@@ -38,19 +38,41 @@ def parser() -> argparse.ArgumentParser:
         usage="gompy bisect --on A --against B [options] PROG [ARG...]",
         allow_abbrev=False,
     )
-    made.add_argument("--on", choices=KINDS, required=True, help="the device that is looked at")
-    made.add_argument("--against", choices=KINDS, required=True, help="the one whose results are taken for right")
+    add_devices(made)
     add_measure(made)
     add_choice(made, "of each recording")
     add_program(made)
     return made
 
 
+def add_devices(made: argparse.ArgumentParser) -> None:
+    """The two devices, of which none has a default."""
+    made.add_argument("--on", choices=KINDS, help="the device that is looked at")
+    made.add_argument("--against", choices=KINDS, help="the one whose results are taken for right")
+
+
+def take_devices(made: argparse.ArgumentParser, options: argparse.Namespace, words: list[str]) -> list[str]:
+    """See that both devices are there, if need be behind the program; its words without them.
+
+    A program's own --on stays where it is if the devices were named before it, or behind ``--``.
+    """
+    named = {"--on": options.on, "--against": options.against}
+    if not any(named.values()) and "--" not in options.command:
+        behind = argparse.ArgumentParser(prog=made.prog, usage=made.usage, add_help=False, allow_abbrev=False)
+        add_devices(behind)
+        late, rest = behind.parse_known_args(words[1:])
+        options.on, options.against = late.on, late.against
+        named, words = {"--on": late.on, "--against": late.against}, [words[0], *rest]
+    if lacking := [name for name, kind in named.items() if kind is None]:
+        made.error(f"the following arguments are required: {', '.join(lacking)}")
+    return words
+
+
 def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy bisect``); the exit status."""
     made = parser()
     options = made.parse_args(argv)
-    words = program_words(made, options.command)
+    words = take_devices(made, options, program_words(made, options.command))
     if options.on == options.against:
         made.error("--on and --against are the same")
     return attempt("bisect", lambda: bisected(words, options), "a recording")
@@ -105,5 +127,6 @@ def compared_runs(options: argparse.Namespace, one: tuple[Recording, int], anoth
         sides = (first, region, options.on), (second, found.other, options.against)
         print(f"  {explain(*sides, measure)}")
         tell_lacking(first, region)
-    print(f"gompy bisect: {plural(compared, 'region')} before it {'does' if compared == 1 else 'do'} not differ")
+    before = f"{plural(compared, 'region')} before it {'does' if compared == 1 else 'do'} not differ"
+    print(f"gompy bisect: {before if compared else 'no region is before it'}")
     return 1

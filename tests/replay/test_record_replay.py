@@ -272,6 +272,36 @@ def test_recordings_go_from_device_to_device(tools: Tools, name: str, flag: str)
             assert lines and all(f" on {where}: as recorded" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("./steps", "--on", "intelmic", "--against", "host"),
+        ("./steps", "--on=intelmic", "--against=host"),
+        ("--on", "intelmic", "--against", "host", "--", "./steps"),
+    ],
+)
+def test_the_devices_may_stand_behind_the_program(tools: Tools, words: tuple[str, ...]) -> None:
+    """Only where none is named before it: what else is there is the program's own."""
+    done = tools.run("gompy", "bisect", *words)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("gompy bisect: 3 regions, none differs between intelmic and host\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "lacking"),
+    [
+        (("./steps",), "--on, --against"),
+        (("./steps", "--on", "host"), "--against"),
+        (("--against", "host", "./steps", "--on", "intelmic"), "--on"),
+        (("--", "./steps", "--on", "intelmic", "--against", "host"), "--on, --against"),
+    ],
+)
+def test_a_device_that_is_not_named(tools: Tools, words: tuple[str, ...], lacking: str) -> None:
+    done = tools.run("gompy", "bisect", *words)
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"gompy bisect: error: the following arguments are required: {lacking}\n")
+
+
 @has_compiler
 def test_bisect_names_the_first_element(tools: Tools) -> None:
     """A GPU rounds once where the MIC rounds twice."""
