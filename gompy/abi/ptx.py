@@ -223,8 +223,9 @@ QUERIES = (
 QUERY_SURFACE, QUERY_LEVEL = 64, 128
 """`query`: added to a member of QUERIES: it is of a surface, of a level."""
 
-SPREAD_DEEP, SPREAD_SELECTOR = 8, 24
-"""`spread`: a member of MATRIX_TYPES in bits 0-3; where the depth and the selector of lanes with metadata begin."""
+SPREAD_COLUMNS, SPREAD_DEEP, SPREAD_LANE = 4, 8, 24
+"""`spread`: a member of MATRIX_TYPES in bits 0-3; where the columns of a chunk, the depth, and the first of each four
+lanes that has metadata begin."""
 
 MATRIX_TYPES = ("f16", "bf16", "tf32", "f64", "f32", "s32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2")
 """`matrix`: of a in bits 0-3, b in 4-7, c in 8-11, the result in 12-15; a member of MATRIX_WAYS in 16-17.

@@ -7,7 +7,8 @@ cdef void op_matrix(gompy_warp *w, uint32_t mask, uint32_t shape, uint32_t types
 
 cdef void op_spread(gompy_warp *w, uint32_t mask, uint32_t word, const uint32_t *a, const uint32_t *metadata,
                     uint32_t *out) noexcept nogil:
-    gompy_matrix_spread(word & 15, word >> SPREAD_DEEP & 255, word >> SPREAD_SELECTOR, a, metadata, out)
+    gompy_matrix_spread(word & 15, word >> SPREAD_COLUMNS & 15, word >> SPREAD_DEEP & 255, word >> SPREAD_LANE,
+                        a, metadata, out)
 
 
 cdef void op_mbarrier(gompy_warp *w, uint32_t mask, int step, const uint64_t *a, const uint64_t *value, uint64_t *state,

@@ -267,19 +267,18 @@ gompy_matrix_in_a (int row, int k, int per)
 /* mma.sp: A, which has half of the columns of 16 x DEEP, with its zeros (PTX ISA, "Sparse matrix storage").  Four bits
    of metadata are of a chunk: of 4 columns, of 2 (.tf32), of 8 (4-bit integers, in pairs).  Where the elements have 16
    bits and more, the word of a lane has four chunks of a row and four of the row that is 8 further down; else eight of
-   one row.  SELECTOR says which lanes of four it is that have them.  */
+   one row.  COLUMNS: of a chunk; FIRST: which lane of each four is the first that has them (gompy/ptx/sparse.py).  */
 static void
-gompy_matrix_spread (int type, int deep, int selector, const uint32_t *a, const uint32_t *metadata, uint32_t *out)
+gompy_matrix_spread (int type, int columns, int deep, int first, const uint32_t *a, const uint32_t *metadata,
+                     uint32_t *out)
 {
   int bits = gompy_matrix_bits (type), per = 32 / bits, large = bits >= 16;
-  int columns = bits == 32 ? 2 : bits == 4 ? 8 : 4, chunks = deep / columns;
-  int words = chunks / (large ? 4 : 8), lanes = large ? words : 2 * words;
   memset (out, 0, (size_t) (deep * GOMPY_MATRIX_ROWS / per) * sizeof *out);
   for (int row = 0; row < GOMPY_MATRIX_ROWS; row++)
     for (int packed = 0; packed < deep / 2; packed++)
       {
         int chunk = packed / (columns / 2), part = packed % (columns / 2), word = large ? chunk / 4 : chunk / 8;
-        int lane = row % 8 * 4 + selector * lanes + (large ? word : 2 * word + row / 8);
+        int lane = row % 8 * 4 + first + (large ? word : 2 * word + row / 8);
         int four = metadata[lane] >> 4 * (large ? chunk % 4 + row / 8 * 4 : chunk % 8) & 15;
         int k = columns == 2 ? four == 14       /* 4: the first */
                 : columns == 8 ? (four >> part / 2 * 2 & 3) * 2 + part % 2 : four >> part * 2 & 3;

@@ -23,12 +23,8 @@ SHAPES = {
 }
 """As matrix.SHAPES."""
 ROWS, COLUMNS = 16, 8
-
-
-def selectors(kind: str, deep: int) -> int:
-    """How many choices there are of the lanes with metadata: it is in one, two or all of each four."""
-    chunks = deep // {32: 2, 4: 8}.get(BITS[kind], 4)
-    return 4 // (chunks // 4)
+CHUNK = {32: 2, 4: 8}
+"""Columns that four bits of metadata are of, by the bits of an element; of others 4."""
 
 
 def multiply(em: Emitter, code: Instruction) -> None:
@@ -37,7 +33,9 @@ def multiply(em: Emitter, code: Instruction) -> None:
     operands(em, code, 6)
     deep = int(shape[shape.index("k") + 1 :])
     selector = code.operands[5]
-    most = selectors(kinds[1], deep) - 1
+    columns = CHUNK.get(BITS[kinds[1]], 4)
+    lanes = deep // columns // 4  # of each four: one, two or all have metadata, the selector says which
+    most = 4 // lanes - 1
     if not isinstance(selector, Immediate) or not 0 <= selector.value <= most:
         em.fail(f"operand 6 of '{code.opcode}' must be {f'a constant from 0 to {most}' if most else 0}")
     elements = (ROWS * COLUMNS, ROWS * deep // 2, deep * COLUMNS, ROWS * COLUMNS)
@@ -46,7 +44,8 @@ def multiply(em: Emitter, code: Instruction) -> None:
     packed, b, c = (laid_out(em, registers(em, code, at, counts[at]), 32) for at in (1, 2, 3))
     metadata = laid_out(em, (code.operands[4],), 32)
     a = em.alloca(f"[{2 * counts[1]} x <32 x i32>]")
-    word = abi.MATRIX_TYPES.index(kinds[1]) | deep << abi.SPREAD_DEEP | selector.value << abi.SPREAD_SELECTOR
+    word = abi.MATRIX_TYPES.index(kinds[1]) | columns << abi.SPREAD_COLUMNS | deep << abi.SPREAD_DEEP
+    word |= selector.value * lanes << abi.SPREAD_LANE
     em.helper("spread", f"ptr %w, i32 {em.active}, i32 {word}, ptr {packed}, ptr {metadata}, ptr {a}")
     for target, value in zip(targets, product(em, (ROWS, deep), kinds, way, [a, b, c], counts[0]), strict=True):
         em.write(target, value)

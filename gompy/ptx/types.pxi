@@ -60,8 +60,8 @@ from gompy.native.ptx cimport (
     SECTION_CODE, SECTION_COUNT, SECTION_DATA,
     SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
     SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_CONST, SPACE_SHARED,
-    SPREAD_DEEP, SPREAD_SELECTOR, TEXTURE_COMPONENT, TEXTURE_CUBE, TEXTURE_GATHER, TEXTURE_GRADIENT, TEXTURE_LAYERED,
-    TEXTURE_LEVEL, SURFACE_BYTES,
+    SPREAD_COLUMNS, SPREAD_DEEP, SPREAD_LANE, TEXTURE_COMPONENT, TEXTURE_CUBE, TEXTURE_GATHER, TEXTURE_GRADIENT,
+    TEXTURE_LAYERED, TEXTURE_LEVEL, SURFACE_BYTES,
     SURFACE_COUNT, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_REDUCE,
     SURFACE_SIGNED, SURFACE_STORE,
     TRAP_LOCAL_MEMORY,
@@ -141,7 +141,7 @@ cdef extern from "warp.h" nogil:
     void gompy_lanes(int word, const void *a, const void *b, const void *c, void *out) noexcept
     void gompy_matrix(uint32_t shape, uint32_t types, const void *a, const void *b, const void *c,
                       void *out) noexcept
-    void gompy_matrix_spread(int type, int deep, int selector, const uint32_t *a, const uint32_t *metadata,
+    void gompy_matrix_spread(int type, int columns, int deep, int first, const uint32_t *a, const uint32_t *metadata,
                              uint32_t *out)
     unsigned gompy_texture_component(uint32_t format) noexcept
     void gompy_texture_gather(const ptx_texture *t, unsigned component, const uint32_t *place, uint32_t *out)
