@@ -22,6 +22,9 @@ def own_store() -> Path | None:
 def needed_store() -> Path:
     """The same for who builds.  AccelError where there can be none."""
     folder = own_store()
+    base = os.environ.get("XDG_DATA_HOME", "")
+    if folder is None and base:
+        raise AccelError(f"XDG_DATA_HOME={base}: not an absolute path", "give it one, or unset it, or give --prefix")
     if folder is None:
         raise AccelError("there is no home folder to keep it in", "set HOME or XDG_DATA_HOME, or give --prefix")
     return folder

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 from dataclasses import dataclass
 
 from gompy.abi.gcc import NAMED, SUPPORTED
 from gompy.accel.errors import AccelError
-from gompy.driver.compiler import failure
+from gompy.driver.compiler import answer
 from gompy.tools import accelstore as store
 
 LAST_WITH_TARGET = 12
@@ -79,16 +78,10 @@ def read_v(text: str) -> dict[str, str]:
 
 def ask(command: list[str], *words: str) -> str:
     """Standard output and error of the compiler.  AccelError if it cannot be run, or fails."""
-    env = {**os.environ, "LC_ALL": "C"}
-    env.pop("OFFLOAD_TARGET_NAMES", None)
-    try:
-        done = subprocess.run([*command, *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise AccelError(f"cannot run {shlex.join(command)}: {error}") from None
-    trouble = failure(done.returncode, done.stderr.decode("utf-8", "replace"))
+    output, errors, trouble = answer(command, "", *words)
     if trouble:
-        raise AccelError(f"{shlex.join(command)} {trouble} when asked {shlex.join(words)}")
-    return (done.stdout + done.stderr).decode("utf-8", "replace")
+        raise AccelError(f"{shlex.join(command)} {trouble}")
+    return output + errors
 
 
 def examine(command: list[str], path: str) -> Host:

@@ -265,24 +265,38 @@ def facts(compiler: Compiler) -> Facts:
 
 def ask(compiler: Compiler) -> Facts:
     """Run ``gcc -v`` and read its answer."""
+    _, text, trouble = answer(compiler.words, compiler.path, "-v")
+    known = read_version(text)
+    # Who tells what it is before it fails has told.
+    return Facts("", [], trouble) if trouble and not known.version else known
+
+
+def answer(command: list[str], path: str, *words: str) -> tuple[str, str, str]:
+    """What a compiler that is asked something says on standard output and error, and how it fails ("": it does not).
+
+    ``path``: the program that is run as ``command``; "": what PATH has.
+    """
     import subprocess
 
     env = {**os.environ, "LC_ALL": "C"}
     env.pop("OFFLOAD_TARGET_NAMES", None)
-    command = [*compiler.words, "-v"]
+    asked = " ".join(words)
     try:
         done = subprocess.run(
-            command, executable=compiler.path, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=ANSWER
+            [*command, *words],
+            executable=path or None,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ANSWER,
         )
     except OSError as error:
-        return Facts("", [], f"cannot be run: {error.strerror}")
+        return "", "", f"cannot be run: {error.strerror}"
     except subprocess.SubprocessError:
-        return Facts("", [], f"does not answer -v within {ANSWER} s")
+        return "", "", f"does not answer {asked} within {ANSWER} s"
     text = done.stderr.decode("utf-8", "replace")
-    known = read_version(text)
     trouble = failure(done.returncode, text)
-    # Who tells what it is before it fails has told.
-    return Facts("", [], f"{trouble} when asked -v") if trouble and not known.version else known
+    return done.stdout.decode("utf-8", "replace"), text, trouble and f"{trouble} when asked {asked}"
 
 
 def failure(status: int, text: str) -> str:

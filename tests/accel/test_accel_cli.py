@@ -98,7 +98,8 @@ def test_a_relative_folder_is_nobodys(home: dict[str, str]) -> None:
     place = install(Path(home["XDG_DATA_DIRS"]) / "gompy" / "accel", "gcc-12.0.0", "abcd")
     relative = home | {"XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache"}
     done = call("gompy", "accel", "build", check=False, **relative)
-    assert done.returncode == 1 and "there is no home folder to keep it in" in done.stderr
+    told = "XDG_DATA_HOME=data: not an absolute path\n  give it one, or unset it, or give --prefix\n"
+    assert (done.returncode, done.stderr) == (1, f"gompy accel: error: {told}")
     call("gompy", "accel", "remove", "--all", HOME=home["XDG_DATA_HOME"], **relative)
     assert place.exists()
 
@@ -134,6 +135,9 @@ def test_compiler_that_fails(tmp_path: Path) -> None:
     with pytest.raises(
         AccelError, match=r"/cc has ended with status 127 \(cc: 1: exec: nosuch: not found\) when asked -v$"
     ):
+        host.examine([str(fake)], str(fake))
+    fake.write_text("no program")
+    with pytest.raises(AccelError, match=r"/cc cannot be run: Exec format error$"):
         host.examine([str(fake)], str(fake))
 
 
