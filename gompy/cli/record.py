@@ -89,7 +89,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0
     if not 0 < value < WAIT_MOST:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds above 0 and below {WAIT_MOST:.0f}")
     return value
 
 

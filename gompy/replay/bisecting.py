@@ -92,12 +92,25 @@ def different_pairs(first: Side, second: Side) -> Iterator[Pair]:
         yield Pair(piece, label(piece, a.target), (a.target, b.target), (left, right))
 
 
+def paired(first: Recording, second: Recording) -> Iterator[tuple[Region, Region]]:
+    """The launches that are the same in two runs, in the first one's order.
+
+    A run that dropped a region left out others beside it, too: then launches of a function are counted instead.
+    """
+    if not first.disturbed and not second.disturbed:
+        yield from zip(first.regions, second.regions, strict=False)
+        return
+    others = {(region.function, region.launch): region for region in second.kept if region.function}
+    for region in first.kept:
+        other = others.get((region.function, region.launch))
+        if other is not None:
+            yield region, other
+
+
 def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found | None, int]:
     """The first difference, if there is one, and how many regions were compared."""
     number = 0
-    for a, b in zip(first.regions, second.regions, strict=False):
-        if a.dropped or b.dropped:
-            continue
+    for a, b in paired(first, second):
         if a.function != b.function:
             return Found(a, "before", [], f"the other run launches {b.function or '?'} next"), number
         found = list(differences((first, a, a.memory), (second, b, b.memory), measure))
@@ -111,6 +124,8 @@ def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found
         if found:
             return Found(a, "after", found, other=b), number
         number += 1
+    if first.disturbed or second.disturbed:
+        return None, number  # what only one of them has may have run beside others
     shorter, longer = sorted((first, second), key=lambda recording: len(recording.regions))
     both = len(shorter.regions)
     if len(longer.regions) > both and first.limit is None and second.limit is None:

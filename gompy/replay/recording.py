@@ -111,6 +111,7 @@ class Region:
     place: str = ""
     shape: list[int] | None = None
     dropped: bool = False  # it ran beside others: its memory says nothing
+    launch: int = 0  # how often its function was launched before, recorded or not
 
     @property
     def home(self) -> Loaded | None:
@@ -155,6 +156,11 @@ class Recording:
     def kept(self) -> list[Region]:
         """The regions that ran by themselves."""
         return [region for region in self.regions if not region.dropped]
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether regions ran beside others, and are left out."""
+        return any(region.dropped for region in self.regions)
 
     def contents(self, span: Span) -> bytes:
         """The bytes of a piece of memory; zeros where the file has none."""
@@ -251,6 +257,7 @@ class Recording:
                 self._spans(line["memory"]),
                 [known for known in self.loaded if known.device == line["device"]],
                 shape=shape,
+                launch=number(line.get("launch", 0)),
             )
         )
 

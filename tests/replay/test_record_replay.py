@@ -346,6 +346,33 @@ def test_a_region_that_waits_for_another_thread(tools: Tools, how: tuple[str, ..
     assert (done.returncode, done.stderr) == (2, why)
 
 
+def test_a_region_that_is_left_out_does_not_count(tools: Tools) -> None:
+    program = build(tools, "meets.c", "-fopenmp")
+    out, told = record(tools, "-o", "r", "--wait", "0.5", "--first", "2", f"./{program.name}")
+    assert out == "3 1 2\n" and told.splitlines()[-1].startswith("gompy record: r: 2 regions, ")
+
+
+@pytest.mark.parametrize("device", ["intelmic", pytest.param("nvptx", marks=has_compiler)])
+def test_a_region_in_a_queue_that_waits_for_another_queue(tools: Tools, device: str) -> None:
+    """The program's thread waits for each queue while it is recorded: it goes on in the end, and the region with it."""
+    tools.env |= GPU
+    program = build(tools, "waits.c", "-fopenacc", BOTH if device == "nvptx" else "-foffload=intelmic")
+    out, told = record(tools, "-o", "r", "--device", device, "--wait", "0.5", f"./{program.name}")
+    assert out == "3 7 2\n"
+    why = "the program has waited for its end for 0.5 s, and it may wait for what is behind it (gompy record --wait)"
+    first, last = told.splitlines()
+    assert first == f"libgompy: region main._omp_fn.1 is not recorded: {why}"
+    assert last.startswith("gompy record: r: 2 regions, ")
+    regions = Recording(str(tools.work / "r")).regions
+    assert [(region.function, region.dropped) for region in regions] == [
+        ("main._omp_fn.0", False),
+        ("main._omp_fn.1", True),
+        ("main._omp_fn.3", False),
+    ]
+    lines = tools.ok("gompy", "replay", "r").splitlines()
+    assert len(lines) == 2 and all(f" on {device}: as recorded" in line for line in lines)
+
+
 @pytest.mark.parametrize("device", ["intelmic", pytest.param("nvptx", marks=has_compiler)])
 def test_a_region_that_waits_for_what_is_behind_it(tools: Tools, device: str) -> None:
     """The program's thread goes on, as without a recording."""
@@ -357,6 +384,7 @@ def test_a_region_that_waits_for_what_is_behind_it(tools: Tools, device: str) ->
 
 
 def test_a_time_to_wait(tools: Tools) -> None:
-    done = tools.run("gompy", "record", "--wait", "never", "./steps")
-    assert done.returncode == 2
-    assert done.stderr.endswith("gompy record: error: argument --wait: 'never' is no number of seconds above 0\n")
+    for text in ("never", "0", "1000000", "nan"):
+        done = tools.run("gompy", "record", "--wait", text, "./steps")
+        told = f"argument --wait: '{text}' is no number of seconds above 0 and below 1000000\n"
+        assert done.returncode == 2 and done.stderr.endswith(f"gompy record: error: {told}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,17 @@ def test_bisect_finds_the_first_difference(tmp_path: Path) -> None:
     found, _ = bisect(first, sooner, Measure())
     assert found is not None and found.when == "before"
     assert bisect(first, later, Measure(0.5)) == (None, 1)
+
+
+def test_bisect_compares_the_same_launches_of_two_runs(tmp_path: Path) -> None:
+    """One has left out its first launch, which ran beside others, and the second, which ran beside that one."""
+    values = [struct.pack("<d", value) for value in (1, 2, 3)]
+    runs = [read(tmp_path / str(at), sample(value, value)) for at, value in enumerate(values)]
+    launches = [replace(run.regions[0], launch=at) for at, run in enumerate(runs)]
+    first, second = runs[2], read(tmp_path / "all", (tmp_path / "2").read_bytes())
+    first.regions = [replace(launches[0], dropped=True), launches[2]]
+    second.regions = [*launches[:2], replace(second.regions[0], launch=2)]
+    assert bisect(first, second, Measure(0.0, "")) == (None, 1)
+    assert bisect(second, first, Measure(0.0, "")) == (None, 1)
+    second.regions[2] = replace(second.regions[2], function="other")
+    assert bisect(first, second, Measure(0.0, "")) == (None, 0)

@@ -42,6 +42,7 @@ static struct
   pid_t pid;
   int over;
   uint64_t written, limit, blobs;
+  uint64_t dropped;  /* regions that are left out again */
   char *line;
   size_t used, room;
   char *chunk;

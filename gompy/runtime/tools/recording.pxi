@@ -17,6 +17,7 @@ cdef extern from "tools/record_file.h" nogil:
     pthread_mutex_t gompy_record_lock
     bint record_over "gompy_record.over"
     int record_pid "gompy_record.pid"
+    uint64_t record_dropped "gompy_record.dropped"
     size_t record_used "gompy_record.used"
     size_t num_record_blocks "gompy_record.num_blocks"
     gompy_record_block *record_blocks "gompy_record.blocks"
@@ -37,10 +38,13 @@ cdef extern from "tools/record_file.h" nogil:
 
 cdef extern from "tools/record_turn.h" nogil:
     void gompy_turn_limit(const char *text)
-    bint gompy_turn_take(const void *function)
+    bint gompy_turn_take(const void *function, uint64_t *launch)
     void gompy_turn_hold(gompy_lock_t *held, uint64_t region, const char *name)
     bint gompy_turn_keep()
     void gompy_turn_give()
+    void *gompy_turn_ticket()
+    void gompy_turn_ran(void *ticket)
+    bint gompy_turn_await()
     void gompy_turn_inside(int more)
 
 cdef extern from "<stdlib.h>" nogil:
@@ -323,14 +327,18 @@ cdef void record_maps(const HookEvent *event) noexcept nogil:
     gompy_record_put(b"]")
 
 
+cdef bint recording_is_full() noexcept nogil:
+    """Whether no region comes into the file any more, unless one is left out."""
+    return record_over or record_regions - record_dropped >= record_first
+
+
 cdef bint is_recorded(const char *function) noexcept nogil:
     """Whether a region is wanted."""
-    if record_over or record_regions >= record_first:
-        return False
-    return record_only == NULL or strstr(function, record_only) != NULL
+    return not recording_is_full() and (record_only == NULL or strstr(function, record_only) != NULL)
 
 
-cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev, char *name, size_t room) noexcept nogil:
+cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev, uint64_t launch, char *name,
+                       size_t room) noexcept nogil:
     """Before a region.  Both locks are held, and it has the turn.  name: gets the function's."""
     global record_regions
     cdef char place[1024]
@@ -348,8 +356,8 @@ cdef void record_begin(HookEvent *event, int slot, DeviceDescr *dev, char *name,
     gompy_record_string(event.device_name)
     gompy_record_put(b", \"function\": ")
     gompy_record_string(name)
-    gompy_record_put(b", \"word\": %lu, \"host\": %lu, \"what\": ", <unsigned long> event.function,
-                     <unsigned long> event.region)
+    gompy_record_put(b", \"launch\": %llu, \"word\": %lu, \"host\": %lu, \"what\": ",
+                     <unsigned long long> launch, <unsigned long> event.function, <unsigned long> event.region)
     gompy_record_string(event.construct.what if event.construct != NULL else <const char *> b"")
     gompy_record_put(b", ")
     if event.construct != NULL:
@@ -386,46 +394,67 @@ cdef void enter_recording(DeviceDescr *dev, void *queue) noexcept nogil:
     pthread_mutex_lock(&gompy_record_lock)
 
 
-cdef void begin_record(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
+cdef void begin_record(HookEvent *event, int slot, DeviceDescr *dev, uint64_t launch) noexcept nogil:
     """A region begins that has the turn.  Until its end the device's lock is held: other threads' mappings wait."""
     cdef char name[1024]
     enter_recording(dev, event.queue)
-    record_begin(event, slot, dev, name, sizeof(name))
+    record_begin(event, slot, dev, launch, name, sizeof(name))
     pthread_mutex_unlock(&gompy_record_lock)
     if event.own[slot]:
         gompy_turn_hold(&dev.lock, event.own[slot] - 1, name)
     else:
         gompy_lock_release(&dev.lock)
-        if record_over or record_regions >= record_first:
+        if recording_is_full():
             name[0] = 0
         gompy_turn_hold(NULL, 0, name)
+
+
+cdef bint has_run(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
+    """Wait for a region in a queue.  False: it runs beside others, and gives back by itself what it has of turns.
+
+    Its queue is waited for without the device's lock, which what the queue calls may want.
+    """
+    if gompy_turn_keep() and event.own[slot]:
+        gompy_lock_release(&dev.lock)
+    device_queue_call(dev, event.queue, gompy_turn_ran, gompy_turn_ticket())
+    return gompy_turn_await()
+
+
+cdef void end_launch_record(HookEvent *event, int slot, DeviceDescr *dev) noexcept nogil:
+    """A region ends, or (in a queue) has been launched."""
+    if event.queue != NULL and (event.own[slot] or not recording_is_full()):
+        if not has_run(event, slot, dev):
+            return
+        if event.own[slot]:
+            enter_recording(dev, event.queue)
+    elif gompy_turn_keep() and event.own[slot]:
+        pthread_mutex_lock(&gompy_record_lock)
+    else:
+        gompy_turn_give()
+        return
+    if event.own[slot]:
+        record_end(event, slot, dev)
+        pthread_mutex_unlock(&gompy_record_lock)
+        gompy_lock_release(&dev.lock)
+    gompy_turn_give()
 
 
 cdef void record_launch(HookEvent *event, int slot) noexcept nogil:
     """A region begins or ends."""
     global record_depth
     cdef DeviceDescr *dev = &devices[event.device]
+    cdef uint64_t launch
     if event.phase == PHASE_BEGIN:
         record_depth += 1
         event.own[slot] = 0
         if record_depth > 1:
             return  # the host launches it for a region: what that one does is recorded
-        if gompy_turn_take(event.region):
-            begin_record(event, slot, dev)
+        if gompy_turn_take(event.region, &launch):
+            begin_record(event, slot, dev, launch)
         return
     record_depth -= 1
-    if record_depth:
-        return
-    if gompy_turn_keep() and event.own[slot]:
-        if event.queue != NULL:
-            gompy_lock_release(&dev.lock)
-            enter_recording(dev, event.queue)
-        else:
-            pthread_mutex_lock(&gompy_record_lock)
-        record_end(event, slot, dev)
-        pthread_mutex_unlock(&gompy_record_lock)
-        gompy_lock_release(&dev.lock)
-    gompy_turn_give()
+    if record_depth == 0:
+        end_launch_record(event, slot, dev)
 
 
 cdef void recording_hook(HookEvent *event, int slot) noexcept nogil:
