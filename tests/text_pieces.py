@@ -81,3 +81,56 @@ def printed(paths: Iterable[Path]) -> str:
     """What pages of docs/ show of programs' output, where a test compares it."""
     lines = (line for path in paths for line in path.read_text(encoding="utf-8").splitlines())
     return "\n".join(line for line in lines if line.startswith("    "))
+
+
+SAYING = re.compile(
+    r"\b(?:gompy_(?:note|error|fatal|fail|record_stop)|fatal_mandatory|fail_pointer|tell_failure"
+    r"|GOMP_PLUGIN_(?:error|fatal)|refuse_\w+|complain\w*|say_error|must_succeed) ?\("
+)
+"""What compiled code says something with."""
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+CONVERSION = re.compile(r"%[-+#0-9.*]*[hlzj]*[a-zA-Z]|\{\w*\}")
+
+
+def arguments(text: str, at: int) -> str:
+    """What stands behind an open bracket, up to its end."""
+    depth, quoted, end = 1, False, at
+    while end < len(text) and depth:
+        if text[end] == "\\":
+            end += 1
+        elif text[end] == '"':
+            quoted = not quoted
+        elif not quoted:
+            depth += (text[end] == "(") - (text[end] == ")")
+        end += 1
+    return text[at : end - 1]
+
+
+def compiled_pieces(paths: Iterable[Path]) -> dict[str, str]:
+    """As `pieces`, of files of Cython and C: what they hand to functions that say something."""
+    found: dict[str, str] = {}
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        for match in SAYING.finditer(text):
+            for words in LITERAL.findall(re.sub(r'"\s*\n?\s*b?"', "", arguments(text, match.end()))):
+                for piece in CONVERSION.split(words.replace("\\n", "").replace('\\"', '"')):
+                    piece = piece.strip(" ,;:")
+                    if " " in piece and sum(sign.isalpha() for sign in piece) >= FEWEST:
+                        found[piece] = path.name
+    return found
+
+
+def all_held(tests: Path, apart: Path) -> str:
+    """What the tests hold, but one file, with the programs that they run and what pages show."""
+    root = tests.parent
+    texts = [held(path for path in sorted(tests.rglob("*.py")) if path != apart)]
+    texts.append(printed(sorted((root / "docs").glob("*.md"))))
+    folders = (tests / "programs", root / "testsuite" / "gompy")
+    programs = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    texts += [path.read_text(encoding="utf-8", errors="replace") for path in (*programs, *tests.rglob("*.txt"))]
+    return "\n".join(texts).replace("\\", "")
+
+
+def compiled_files(room: Path) -> list[Path]:
+    """The files of Cython and C of a folder and below."""
+    return [path for path in sorted(room.rglob("*")) if path.suffix in (".pyx", ".pxi", ".h", ".c")]

@@ -464,7 +464,13 @@ def test_an_update_that_gcc_has_emptied_is_told(tmp_path: Path) -> None:
     program = build(tmp_path, DECLARED)
     done = run(program)
     assert (done.returncode, done.stdout) == (0, "3\n")
-    assert done.stderr.count("libgompy: an OpenACC update has nothing to update: ") == 1
+    assert (
+        done.stderr.count(
+            "libgompy: an OpenACC update has nothing to update: GCC 12 leaves variables of 'acc declare' out; "
+            "acc_update_device and acc_update_self work\n"
+        )
+        == 1
+    )
     assert run(program, ACC_DEVICE_TYPE="host").stderr == ""
 
 
@@ -473,7 +479,10 @@ def test_a_program_without_device_code_says_what_helps(tmp_path: Path) -> None:
     program = build(tmp_path, CONSTANT + CONSTANT_MAIN, "-fuse-ld=lld")
     done = run(program)
     assert done.returncode == 1
-    assert "libgomp: target function wasn't mapped: the program has no device code; ACC_DEVICE_TYPE=host" in done.stderr
+    assert done.stderr == (
+        "\nlibgomp: target function wasn't mapped: the program has no device code; ACC_DEVICE_TYPE=host runs it on the "
+        "host\n"
+    )
     assert run(program, ACC_DEVICE_TYPE="host").stdout == "7\n"
 
 

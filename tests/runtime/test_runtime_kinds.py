@@ -143,9 +143,11 @@ def test_attach_of_a_pointer_across_an_end(device: Device, memory: Memory, at_en
             device.target([(data, 32, K["to"]), (pointer, 0, K["attach"])])
         else:
             device.exit_data([(pointer, 0, K[operation])])
+    how = "enclosing struct not mapped for attach"
+    if "detach" in operation:
+        how = "enclosing struct not mapped for detach"
     assert str(refused.value) == (
-        f"enclosing struct not mapped for {'detach' if 'detach' in operation else 'attach'}: "
-        f"of the pointer at [{pointer:#x}..{pointer + 8:#x}) only what lies in [{whole:#x}..{whole + 16:#x}) "
+        f"{how}: of the pointer at [{pointer:#x}..{pointer + 8:#x}) only what lies in [{whole:#x}..{whole + 16:#x}) "
         "is mapped; map all of it"
     )
     assert device.read(at(device, whole), 16) == before

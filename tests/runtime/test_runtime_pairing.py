@@ -90,8 +90,11 @@ def test_disagreement_names_the_object(
 def test_object_that_the_linker_kept_from_the_plugin() -> None:
     with pytest.raises(MappingError) as error:
         pair([A, B], [obj(A)], (3, 1), (2, 1), "prog")
-    assert str(error.value).startswith(
-        "libgompy: prog: object b.c has regions or device variables and is not in the device image: the linker"
+    assert str(error.value) == (
+        "libgompy: prog: object b.c has regions or device variables and is not in the device image: the linker plugin "
+        "did not get it, or not its device code. If that was taken out (strip or objcopy, sections "
+        ".gnu.offload_lto_*), compile it again; if the linker is mold before 2.30, link with -fuse-ld=bfd, or compile "
+        "it with -flto, too"
     )
 
 

@@ -169,9 +169,11 @@ gompy_record_open (const char *path, uint64_t limit)
       return 0;
     }
   gompy_record.fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0600);
+  if (gompy_record.fd < 0)
+    return 0;
   gompy_record.pid = getpid ();
   gompy_record.limit = limit;
-  return gompy_record.fd >= 0;
+  return 1;
 }
 
 /* --- what is there ------------------------------------------------------------------------------------------------ */

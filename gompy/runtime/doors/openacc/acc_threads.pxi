@@ -25,8 +25,6 @@ cdef GoaccThread *acc_active_thread() noexcept nogil:
     acc_memcpy_*, and ends the program, with a message or without.)"""
     cdef GoaccThread *thr = acc_thread()
     if thr == NULL or thr.dev == NULL:
-        if acc_is_initializing():
-            gompy_fatal(b"no device active")  # a callback of the profiling interface, while the device starts
         acc_lazy_initialize()
         thr = acc_thread()
     return thr
@@ -290,6 +288,8 @@ cdef void acc_lazy_initialize() noexcept nogil:
     cdef GoaccThread *thr = acc_thread()
     if thr != NULL and thr.dev != NULL:
         return
+    if acc_is_initializing():
+        gompy_fatal(b"no device active: a profiling callback for its start has called OpenACC, which needs the device")
     acc_find_types()
     gompy_lock_acquire(&gompy_acc_lock)
     if acc_cached_base == NULL:
