@@ -1,4 +1,4 @@
-"""What the runtime says, from its code, against what tests hold: each piece of a message, or why none brings it about."""
+"""What the runtime says, from its code, against what tests hold: each piece of a message, or why none has it."""
 
 from __future__ import annotations
 
