@@ -72,15 +72,6 @@ UNHELD = {
         "GOMPY_LLVM_RTL: devices for other images than x86_64's and NVIDIA's are not implemented",
         "(llvm): an image by gcc lacks the entries that this plugin of LLVM wants; 16's nextgen and later ones take it",
         *("CUDA's kernels are not launched by plugins of LLVM 14 to 18", "Error parsing GOMP_NVPTX_LOWLAT_POOL"),
-        "(nvptx): not usable in a forked child of a program that has used devices",
-        *("The Nvidia accelerator has insufficient resources to launch '", "' with num_workers ="),
-        "and vector_length =",
-        "recompile the program with 'num_workers = x and vector_length = y' on that offloaded region or "
-        "'-fopenacc-dim=:x:y' where x * y <=",
-        "The Nvidia accelerator has insufficient barrier resources to launch '",
-        "recompile the program with 'num_workers = x' on that offloaded region or '-fopenacc-dim=:x:' where x <= 15; "
-        "or, recompile the program with 'vector_length = 32' on that offloaded region or '-fopenacc-dim=::32'.",
-        'device plugin "python": not usable in a forked child of a program that has used devices',
         'device plugin "python": not usable any more: the program\'s Python has ended',
         *("its device is of another kind than the first one's", "more than 64 devices"),
         "): not checked: GOMPY_CHECK has to be set for its gompy device serve",
