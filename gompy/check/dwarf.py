@@ -28,6 +28,8 @@ STRUCTS: Final = frozenset(("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TA
 LONGEST_CHAIN: Final = 32
 MOST_ELEMENTS: Final = 64
 """How many elements of an array are looked at for pointers in them."""
+ELEMENTS: Final = "data()"
+"""What the elements of a vector are called: ``v.data()``."""
 COMPLEX: Final = 3
 ENCODINGS: Final = {2: "u", COMPLEX: "f", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u", 16: "u"}
 """DW_ATE_*: which numbers are floating, signed, unsigned."""
@@ -66,6 +68,11 @@ class Spot:
     operations: tuple[tuple[str, int], ...]
     parts: tuple[Variable, ...]
     behind: tuple[Variable, ...] = ()  # pointers in the structure that it points to, as if that were at address 0
+
+
+def is_vector(name: str) -> bool:
+    """Whether it names the elements of a vector."""
+    return name.endswith(ELEMENTS)
 
 
 class Unknown(Exception):
@@ -324,14 +331,39 @@ class Source:
         )
         if kind.tag == "DW_TAG_array_type" and not descriptor and depth < 2:
             yield from self._in_elements(name, address, kind, depth)
-        if kind.tag in STRUCTS and depth < 2:
-            for child in kind.iter_children():
-                offset = child.attributes.get("DW_AT_data_member_location")
-                if child.tag == "DW_TAG_member" and offset is not None and isinstance(offset.value, int):
-                    mark = "%" if self._first(child) else "."
-                    yield from self._members(
-                        f"{name}{mark}{self._name(child)}", address + offset.value, self._type(child), depth + 1
-                    )
+        if kind.tag not in STRUCTS or depth >= 2:
+            return
+        if (data := self._vector_data(kind)) is not None:
+            yield from self._members(f"{name}.{ELEMENTS}", address + data[1], data[0], depth + 1)
+            return
+        for child, offset in self._fields(kind):
+            mark = "%" if self._first(child) else "."
+            yield from self._members(f"{name}{mark}{self._name(child)}", address + offset, self._type(child), depth + 1)
+
+    def _fields(self, kind: Any, start: int = 0) -> Iterator[tuple[Any, int]]:
+        """The members of a structure with their offsets, those of C++'s base classes too."""
+        for child in kind.iter_children():
+            offset = child.attributes.get("DW_AT_data_member_location")
+            if offset is None or not isinstance(offset.value, int):
+                continue
+            base = self._type(child) if child.tag == "DW_TAG_inheritance" else None
+            if base is not None:
+                yield from self._fields(base, start + offset.value)
+            elif child.tag == "DW_TAG_member":
+                yield child, start + offset.value
+
+    def _vector_data(self, kind: Any) -> tuple[Any, int] | None:
+        """Of std::vector the type of the pointer to its elements, and where that is; None for anything else.
+
+        The members' names are libstdc++'s (bits/stl_vector.h) and libc++'s.
+        """
+        if kind is None or kind.tag not in STRUCTS or not self._name(kind).startswith("vector<"):
+            return None
+        for child, offset in self._fields(kind):
+            for part, inner in self._fields(self._type(child)) if self._name(child) == "_M_impl" else [(child, 0)]:
+                if self._name(part) in ("_M_start", "__begin_"):
+                    return self._type(part), offset + inner
+        return None
 
     def _in_elements(self, name: str, address: int, kind: Any, depth: int) -> Iterator[Variable]:
         """The pointers in an array of one dimension: ``tab[2]``, ``g[2].q``, Fortran's ``x(2)%a``."""
@@ -358,22 +390,23 @@ class Source:
             yield Variable(f"{name}[0]", 0, POINTER, True, element, scalar, behind=name, stride=POINTER)
         if target is None or target.tag not in STRUCTS or self._first(target):
             return
-        stride = self.size(target)
-        for child in target.iter_children():
-            offset = child.attributes.get("DW_AT_data_member_location")
-            inner = self._type(child) if child.tag == "DW_TAG_member" else None
-            if offset is not None and isinstance(offset.value, int) and inner is not None and inner.tag in POINTERS:
-                member = f"{name}->{self._name(child)}"
-                yield Variable(
-                    member,
-                    offset.value,
-                    POINTER,
-                    True,
-                    self._element(inner),
-                    self._scalar(inner),
-                    behind=name,
-                    stride=stride,
-                )
+        plain = kind.tag == "DW_TAG_pointer_type"  # no reference, which is of one structure
+        for member, inner, offset in self._pointers(target):
+            name_of_it = f"{name}{'->' if plain else '.'}{member}"
+            element, scalar, stride = self._element(inner), self._scalar(inner), self.size(target) if plain else 0
+            yield Variable(name_of_it, offset, POINTER, True, element, scalar, behind=name, stride=stride)
+
+    def _pointers(self, kind: Any) -> Iterator[tuple[str, Any, int]]:
+        """The pointers in a structure, with types and offsets: members, and those of vectors to their elements."""
+        if (data := self._vector_data(kind)) is not None:
+            yield ELEMENTS, *data
+            return
+        for child, offset in self._fields(kind):
+            inner, name = self._type(child), self._name(child)
+            if (data := self._vector_data(inner)) is not None:
+                yield f"{name}.{ELEMENTS}", data[0], offset + data[1]
+            elif inner is not None and inner.tag in POINTERS:
+                yield name, inner, offset
 
     def _expression(self, die: Any, location: Any, pc: int | None) -> list[int]:
         if location.form in ("DW_FORM_exprloc", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4"):

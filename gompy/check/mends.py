@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from gompy.check.dwarf import ELEMENTS
+
 ACC: Final = frozenset(("data", "parallel", "kernels", "serial", "host_data", "enter data", "exit data", "update"))
 """Constructs as OpenACC calls them; its routines begin with acc_.  Those of OpenMP begin with target, or omp_."""
 FORTRAN: Final = (".f", ".for", ".ftn", ".fpp", ".f90", ".f95", ".f03", ".f08")
@@ -55,4 +57,8 @@ def mend(kind: str, item: str, file: str, acc: bool) -> str:
     """What is to be done about ``item``, a variable or a list item of a clause; empty: it has no name."""
     fortran = file.lower().endswith(FORTRAN)
     sentinel = ("!$" if fortran else "#pragma ") + ("acc" if acc else "omp")
-    return (OPENACC if acc else OPENMP)[kind].replace("{sentinel}", sentinel).replace("{}", item or "…")
+    vector, called, section = item.partition(ELEMENTS)
+    if called:  # a clause takes no call: a pointer has to be named
+        item = f"p{section or '[:n]'}"
+    text = (OPENACC if acc else OPENMP)[kind].replace("{sentinel}", sentinel).replace("{}", item or "…")
+    return f"{text}, with p = {vector}{called}" if called else text

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gompy.abi.check_log import Entry, Op
-from gompy.check.dwarf import MOST_ELEMENTS, Source, Variable
+from gompy.check.dwarf import MOST_ELEMENTS, Source, Variable, is_vector
 from gompy.check.log import Event, Frame, Log
 
 LARGEST: Final = 1 << 28
@@ -178,10 +178,10 @@ class Names:
         """The pointer whose value is nearest below an address, or the array of unknown size that begins there.
 
         What is before a block of the heap is another one, but for an array that a program counts from 1.  Of several
-        the function's own, not a member of what one of them points to: ``p`` in ``int *p = this->data``.
+        the function's own, not a member of what one of them points to, nor a vector's: ``p`` in ``int *p = v.data ()``.
         """
         name, nearest = "", FARTHEST
-        for variable in sorted(visible, key=lambda variable: bool(variable.behind)):
+        for variable in sorted(visible, key=lambda variable: bool(variable.behind) or is_vector(variable.name)):
             if variable.points or variable.endless:
                 value = self.begin(variable, frame)
                 reach = min(nearest, min(variable.element, HEAD) + 1) if begins else nearest
