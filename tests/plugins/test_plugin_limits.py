@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,36 @@ int main (void) {
   int status;
   wait (&status);
   printf ("%d %d\\n", a, WEXITSTATUS (status));
+}
+"""
+SENT = """
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+int main (void) {
+  int device = 0, child;
+  #pragma omp target map(from: device)
+  device = getpid ();
+  child = fork ();
+  if (child == 0) {
+    while (access ("begun", F_OK) != 0)
+      usleep (1000);
+    kill (device, SIGSEGV);
+    _exit (0);
+  }
+  printf ("%d\\n", child);
+  fflush (stdout);
+  #pragma omp target
+  for (close (open ("begun", O_CREAT | O_WRONLY, 0600));;)
+    pause ();
+}
+"""
+FULL = """
+#include <stdlib.h>
+int main (void) {
+  char *p = malloc (1 << 26);
+  #pragma omp target enter data map(alloc: p[:1 << 26])
 }
 """
 WIDE = """
@@ -89,3 +120,28 @@ def test_more_workers_than_a_block_has_room_for(bin_folder: Path, tmp_path: Path
     for workers, text in ((16, BARRIERS), (32, THREADS)):
         done = tools.run("./wide", str(workers), env=GPU)
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"\nlibgomp: {text}\n\n")
+
+
+def test_a_signal_that_another_process_sends(bin_folder: Path, tmp_path: Path) -> None:
+    """Its region is named, though the kernel gives the signal to another thread."""
+    tools = Tools(bin_folder, tmp_path)
+    tools.write("sent.c", SENT)
+    tools.ok("gompcc", "-fopenmp", "sent.c", "-o", "sent")
+    done = tools.run("./sent", env={"GOMPY_PLUGINS": "intelmic"})
+    what = f"signal 11 (Segmentation fault), sent by process {done.stdout.strip()}"
+    assert done.returncode == 1
+    assert done.stderr == f"\nlibgomp: device 0 (intelmic): region main._omp_fn.1: {what}\n"
+
+
+def test_more_than_the_device_has(bin_folder: Path, tmp_path: Path) -> None:
+    tools = Tools(bin_folder, tmp_path)
+    tools.write("full.c", FULL)
+    tools.ok("gompcc", "-fopenmp", "full.c", "-o", "full")
+    done = tools.run("./full", env={"GOMPY_PLUGINS": "intelmic", "OFFLOAD_EMUL_MEM": "16M"})
+    first, second = re.sub("0x[0-9a-f]+", "0x…", done.stderr).split("\n\n")
+    assert done.returncode == 1
+    assert first == "\nlibgomp: device 0 (intelmic): no 67108864 bytes left of 16777216"
+    assert second == (
+        "libgomp: device memory allocation fail: a block of 67108864 bytes, the largest object in it is "
+        "[0x…..0x…) of 67108864 bytes\n"
+    )

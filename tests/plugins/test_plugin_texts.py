@@ -62,7 +62,7 @@ UNHELD = {
         "its worker was sent an image that it has not asked for",
     ),
     UNTRIED: (
-        *("bytes left of", "), sent by process", "(intelmic): its process has ended", "is read, which"),
+        *("(intelmic): its process has ended", "is read, which"),
         *("(intelmic): its process ended with status", "(intelmic): GOMPY_CHECK", "cannot look its name up"),
         "was made with -fsanitize=address, and the device was started for images without it; make the program with it "
         "as well",

@@ -175,8 +175,12 @@ cdef void report_death(mic_device *d) noexcept nogil:
     cdef mic_death *death = &d.control.death
     cdef char region[1400]
     cdef char why[700]
+    cdef bint sent
     if exchange32(&d.gone, 1, SEQ_CST) != 0 or not d.running:
         wait_for_exit()
+    sent = death.sender and death.sender != d.control.device_pid
+    if sent and death.slot == MIC_COMMAND_SLOT:
+        death.slot = -1  # the kernel gives it to any thread
     describe_region(d, death, region, sizeof(region))
     if death.kind == MIC_DEATH_EXIT and mic_openacc:
         exit(death.code)  # Fortran's stop in a region ends an OpenACC program as it would on the host (GCC PR85463)
@@ -186,7 +190,7 @@ cdef void report_death(mic_device *d) noexcept nogil:
         if d.guarded == 0 or not explain_guard(d, death.address, why, sizeof(why)):
             snprintf(why, sizeof(why), b"its report stands above")
         GOMP_PLUGIN_fatal(b"device %d (intelmic): %s%s: %s", d.number, region, d.control.text, why)
-    if death.sender and death.sender != d.control.device_pid:
+    if sent:
         GOMP_PLUGIN_fatal(b"device %d (intelmic): %ssignal %d (%s), sent by process %d", d.number, region, death.signo,
                           strsignal(death.signo), death.sender)
     if death.signo == SIGSEGV or death.signo == SIGBUS:
