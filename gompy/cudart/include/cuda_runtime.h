@@ -57,7 +57,20 @@ typedef uint64_t cuuint64_t;
 #include "gompy_cuda_order.h"
 #include "gompy_cuda_device.h"
 #include <__clang_cuda_cmath.h>
+/* clang 18 and later have these, for the architectures that have the instruction; gompy_cuda_device.h does for all.  */
+#define __reduce_add_sync gompy_clang_reduce_add_sync
+#define __reduce_min_sync gompy_clang_reduce_min_sync
+#define __reduce_max_sync gompy_clang_reduce_max_sync
+#define __reduce_and_sync gompy_clang_reduce_and_sync
+#define __reduce_or_sync gompy_clang_reduce_or_sync
+#define __reduce_xor_sync gompy_clang_reduce_xor_sync
 #include <__clang_cuda_intrinsics.h>
+#undef __reduce_add_sync
+#undef __reduce_min_sync
+#undef __reduce_max_sync
+#undef __reduce_and_sync
+#undef __reduce_or_sync
+#undef __reduce_xor_sync
 #include <__clang_cuda_complex_builtins.h>
 #include <assert.h>
 #include <new>
