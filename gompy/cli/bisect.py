@@ -81,12 +81,15 @@ def main(argv: list[str]) -> int:
 def recorded(words: list[str], options: argparse.Namespace, kind: str, folder: str) -> tuple[Recording, int]:
     """A run on a kind of device."""
     from gompy.replay.recording import Recording
+    from gompy.replay.running import REAL
 
     env = limits(options)
     if kind == "host":
         env |= VIRTUAL
+    if kind == REAL:
+        env |= {"GOMPY_CUDA": "real"}
     path = os.path.join(folder, kind)
-    code = run_recorded(words, None if kind == "host" else kind, path, env)
+    code = run_recorded(words, {"host": None, REAL: "nvptx"}.get(kind, kind), path, env)
     return Recording(path), code
 
 

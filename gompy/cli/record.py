@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("-o", dest="output", metavar="FILE", help="the file that is written (PROG.recording)")
     add_choice(made, "end the recording there")
     made.add_argument("--device", choices=("intelmic", "nvptx"), help="the kind of device")
+    made.add_argument("--any", action="store_true", help="run a program that has no regions itself, such as python3")
     add_program(made)
     return made
 
@@ -120,7 +121,7 @@ def record(words: list[str], options: argparse.Namespace, output: str) -> int:
     """Run, name, and put the file into its place; the exit status."""
     from gompy.replay.recording import Recording
 
-    code = run_recorded(words, options.device, output, limits(options))
+    code = run_recorded(words, options.device, output, limits(options), kernels=True, any_program=options.any)
     recording = Recording(output)
     if recording.limit is not None:
         print(f"gompy record: {output}: ended at its limit of {recording.limit} bytes", file=sys.stderr)
@@ -141,28 +142,45 @@ def limits(options: argparse.Namespace) -> dict[str, str]:
     return env
 
 
-def run_recorded(words: list[str], device: str | None, output: str, env: dict[str, str]) -> int:
+def run_recorded(
+    words: list[str],
+    device: str | None,
+    output: str,
+    env: dict[str, str],
+    *,
+    kernels: bool = False,
+    any_program: bool = False,
+) -> int:
     """Run a program and write its recording, whole or not at all; the program's status.
 
+    ``kernels``: those of CUDA will do; ``any_program``: it may be one without either, that loads libraries.
     RunError: it cannot run; UserError: nothing was recorded; OSError: a file cannot be written.
     """
+    from gompy.cli.cuda import environment
     from gompy.cli.run import settings
     from gompy.replay.naming import add_names
+    from gompy.replay.recording import Recording
     from gompy.tools.child import run_child
 
-    program = look_at(words[0], False, recorded=True)
+    program = look_at(words[0], any_program, recorded=not any_program, cuda=kernels, offer_any=kernels)
     plain = {"device": device, "devices": None, "mandatory": False, "trace": None, "check": None}
     settled = settings(argparse.Namespace(**plain, info=False, under=None), program)
+    if program.cuda:
+        settled |= environment(real=False)
     folder = os.path.dirname(os.path.abspath(output))
     with tempfile.TemporaryDirectory(prefix=".gompy-record-", dir=folder) as work:
-        made, log = os.path.join(work, "recording"), os.path.join(work, "log")
+        made, log, driver = (os.path.join(work, name) for name in ("recording", "log", "kernels"))
         own = {"GOMPY_RECORD_FILE": made, "GOMPY_CHECK_LOG": log, **env}
+        if kernels:
+            own["GOMPY_RECORD_KERNELS"] = driver
         sys.stdout.flush()
         sys.stderr.flush()
         code = run_child([program.path, *words[1:]], {**settled, **own})
-        if not os.path.exists(made):
+        if not os.path.exists(made) and not os.path.exists(driver):
             raise UserError("nothing was recorded: the program has not used a device's runtime")
-        if not add_names(made, log):
-            raise UserError("nothing was recorded: no region that is wanted was launched on a device")
+        if not os.path.exists(made) or not add_names(made, log):
+            made = driver
+        if not os.path.exists(made) or not Recording(made).regions:
+            raise UserError("nothing was recorded: no region or kernel that is wanted was launched on a device")
         os.replace(made, output)
     return code

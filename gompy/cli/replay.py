@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
-from gompy import UserError
+from gompy import UserError, plural
 from gompy.cli.arguments import command_parser
 from gompy.tools.toolmain import one_line
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from gompy.replay.recording import Recording, Region
     from gompy.replay.running import Result
 
-KINDS: Final = ("intelmic", "nvptx", "host")
+KINDS: Final = ("intelmic", "nvptx", "host", "real")
+"""Devices; ``real``: nvptx by the machine's own driver, where there is one."""
 SCALARS: Final = {"float": "f4", "double": "f8"}
 EXAMPLES: Final = """\
 examples:
@@ -106,9 +107,23 @@ def show(recording: Recording, regions: list[Region]) -> None:
         place = f"{region.place}: " if region.place else ""
         end = "" if region.after is not None else ", which did not end"
         print(f"{place}{region.name()} on {region.kind}{end}")
+        if region.is_kernel:
+            show_kernel(region)
         for item in region.objects:
             known = region.names.get(item.host)
-            print(f"  {known.name if known else '?'}: {item.size} bytes, host {item.host:#x}, device {item.target:#x}")
+            host = "" if region.is_kernel else f"host {item.host:#x}, "
+            print(f"  {known.name if known else '?'}: {item.size} bytes, {host}device {item.target:#x}")
+
+
+def show_kernel(region: Region) -> None:
+    """How a kernel is launched, and the memory that has no name."""
+    _, _, _, shared, *sizes, size = region.shape or [0] * 11
+    grid, block = ("({}, {}, {})".format(*sizes[at : at + 3]) for at in (0, 3))
+    print(f"  {region.what}, grid {grid}, block {block}, {size} bytes of arguments, {shared} of shared memory")
+    named = {item.target for item in region.objects}
+    blocks = [span for span in region.memory if span.start not in named]
+    if blocks:
+        print(f"  {plural(len(blocks), 'block')} of memory, {sum(span.size for span in blocks)} bytes")
 
 
 def replay(recording: Recording, regions: list[Region], options: argparse.Namespace) -> int:
@@ -138,7 +153,7 @@ def tell(recording: Recording, region: Region, where: str, result: Result, optio
         if result.ended:
             tell_lacking(recording, region, ended=True)
         return 2
-    moved = "" if result.same else f" (memory elsewhere, {result.pointers} pointers moved)"
+    moved = "" if result.same else f" (memory elsewhere, {plural(result.pointers, 'pointer')} moved)"
     if region.after is None:
         print(f"{head}: ran to its end; the recorded one did not{moved}")
         return 1

@@ -71,11 +71,13 @@ def find(name: str) -> str:
     return path
 
 
-def look_at(name: str, any_program: bool, recorded: bool = False, cuda: bool = False) -> Program:
+def look_at(
+    name: str, any_program: bool, recorded: bool = False, cuda: bool = False, offer_any: bool = True
+) -> Program:
     """Find a program and see what it is; RunError where gompy's settings would not count in it, or for nothing.
 
     ``any_program``: it may be one without regions (an interpreter that loads libraries, a script); ``recorded``: it is
-    run for a recording of its regions, for which there is no ``--any``; ``cuda``: kernels of CUDA will do.
+    run for a recording of its regions; ``cuda``: kernels of CUDA will do; ``offer_any``: the command has ``--any``.
     """
     path = find(name)
     program = Program(name, path)
@@ -89,24 +91,24 @@ def look_at(name: str, any_program: bool, recorded: bool = False, cuda: bool = F
     elf = _elf(path, name)
     if elf is None:
         if not any_program:
-            raise RunError(f"{name}: it is no ELF program, so it has no regions{'' if recorded else ALL_THE_SAME}")
+            raise RunError(f"{name}: it is no ELF program, so it has no regions{ALL_THE_SAME if offer_any else ''}")
         program.preload = True
         return program
     has_regions = _linked(program, elf) or (program.maps_data and not recorded)
     if cuda and not has_regions and CUDA_SECTION in elf.by_name:
         program.cuda, program.preload = True, False
     elif not has_regions and not any_program:
-        raise RunError(f"{name}: {_lacking(elf, name, recorded)}")
+        raise RunError(f"{name}: {_lacking(elf, name, recorded, offer_any)}")
     return program
 
 
-def _lacking(elf: ElfView, name: str, recorded: bool) -> str:
+def _lacking(elf: ElfView, name: str, recorded: bool, offer_any: bool) -> str:
     """What to say of a program without regions."""
     if CUDA_SECTION in elf.by_name:
-        how = "recording them is not implemented" if recorded else f"gompy cuda run -- {name} runs it"
+        how = "no other device runs them" if recorded else f"gompy cuda run -- {name} runs it"
         return f"it has no target regions, but kernels of CUDA: {how}"
     what = "it has no target regions, nor has a library that it is linked with"
-    return f"{what} (compiled without -fopenmp or -fopenacc?){'' if recorded else ALL_THE_SAME}"
+    return f"{what} (compiled without -fopenmp or -fopenacc?){ALL_THE_SAME if offer_any else ''}"
 
 
 def _has_capabilities(path: str) -> bool:

@@ -7,6 +7,7 @@ cdef struct module:
     ptx_module *loaded
     function *functions
     uint64_t launches          # of its functions, under way; guarded by work_lock
+    int recorded               # 1 and its number in the recording; 0: it has none (kernel_recording.pxi)
 
 cdef struct function:
     handle_head head

@@ -59,6 +59,7 @@ cdef void describe_launch(op *o, function *f, const unsigned *grid, const unsign
                           unsigned shared) noexcept nogil:
     """All of a launch but its parameters, which lie behind it."""
     o.kernel = f
+    o.launched[0] = 0
     memcpy(o.config.grid, grid, sizeof(o.config.grid))
     memcpy(o.config.block, block, sizeof(o.config.block))
     o.config.shared_bytes = shared
@@ -159,6 +160,8 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
         r = take_parameters(f, params, extra, <char *>(o + 1)) if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
     if r == CUDA_SUCCESS:
         describe_launch(o, f, grid, block, shared)
+        if recording_kernels():
+            note_launch(o)
         o.config.together = together
         r = enter_op(s, o, &queued)
         f.of.launches += queued

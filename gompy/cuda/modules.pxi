@@ -12,12 +12,14 @@ cdef int load_image(context *c, const void *image, jit_options *o, void **to) no
     cdef char *text = NULL
     cdef size_t used = 0, room = 0
     cdef uint32_t magic
+    cdef bint linked_form = False
     cdef int r
     if image == NULL or to == NULL:
         return CUDA_ERROR_INVALID_VALUE
     if gompy_wrapped_ptx(image) != NULL:
         image = gompy_wrapped_ptx(image)
-    if strncmp(<const char *>image, IMAGE_MAGIC(), 8) == 0:
+    linked_form = strncmp(<const char *>image, IMAGE_MAGIC(), 8) == 0
+    if linked_form:
         linked = still_linked(<const char *>image)
         if linked == NULL:
             r = link_image(<const char *>image, o, &own)
@@ -57,6 +59,8 @@ cdef int load_image(context *c, const void *image, jit_options *o, void **to) no
     if r != CUDA_SUCCESS:
         return r
     m.of = c
+    if record_state >= 0:
+        record_module(m, image, (<image_head *>image).size if linked_form else strlen(<const char *>image))
     pthread_mutex_lock(&driver_lock)
     m.next = c.modules
     c.modules = m

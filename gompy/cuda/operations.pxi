@@ -34,6 +34,7 @@ cdef struct op:
     void (*follow)(stream *s, op *o) noexcept nogil
     void *data
     uint64_t address
+    uint64_t launched[2]       # while kernels are recorded: where the program has launched it, or BY_RUNTIME
     ptx_order *order           # with GOMPY_CHECK=race: what comes before it (stream_order.pxi), or NULL
 
 cdef struct stream:

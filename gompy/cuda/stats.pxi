@@ -31,6 +31,7 @@ cdef void library_ends "cuda_library_ends"() noexcept nogil:
     cdef FILE *f
     cdef int fd
     tell_leaks(NULL)
+    end_kernel_recording()
     if where == NULL or where[0] == 0 or strcmp(where, b"0") == 0:
         return
     if where[0] != 47:

@@ -101,6 +101,16 @@ cdef int use_memory(op *o) noexcept nogil:
     return CUDA_SUCCESS
 
 
+cdef int use_memory_in_turn(op *o) noexcept nogil:
+    """The same while kernels are recorded."""
+    cdef bint mine = (o.kind != LAUNCH_OP or o.launched[0] != BY_RUNTIME) and take_turn()
+    cdef uint64_t number = begin_recorded(o) if mine else 0
+    cdef int r = use_memory(o)
+    if mine:
+        end_recorded(o, number, r)
+    return r
+
+
 cdef void perform_op(stream *s, op *o) noexcept nogil:
     """Do an operation.  After an error of the context only callbacks and events are done, so that nobody waits for
     ever."""
@@ -120,7 +130,7 @@ cdef void perform_op(stream *s, op *o) noexcept nogil:
         pass
     elif o.kind in (COPY_OP, FILL_OP, LAUNCH_OP):
         open_gate()
-        r = use_memory(o)
+        r = use_memory_in_turn(o) if recording_kernels() else use_memory(o)
         close_gate()
         if r != CUDA_SUCCESS:
             c.failure = o.kernel.of.of.failure = r

@@ -1,6 +1,6 @@
 /* The file of `gompy record`: lines of JSON, some with raw bytes behind them.  docs/replay.md has its layout,
    gompy/replay reads it.  Each line is written at once, so a program that ends in a region leaves a file of whole
-   lines.  Included once, by libgompy.pyx.  */
+   lines.  Included once, by libgompy.pyx and by libcuda.pyx, each of which has a file of its own.  */
 #ifndef GOMPY_RECORD_FILE_H
 #define GOMPY_RECORD_FILE_H
 
@@ -17,6 +17,10 @@
 
 #define GOMPY_RECORD_CHUNK (1u << 20)
 
+#ifndef GOMPY_RECORD_VOICE
+#define GOMPY_RECORD_VOICE "libgompy"
+#endif
+
 /* Device memory that is there: a block, or a variable of an image.  */
 struct gompy_record_block
 {
@@ -26,14 +30,6 @@ struct gompy_record_block
   int image;      /* that the variable is of, -1: a block */
   uint64_t blob;  /* what had its contents last, plus 1 */
   uint64_t hash;
-};
-
-/* An entry of the directive that the thread is in.  */
-struct gompy_record_entry
-{
-  size_t entry, size;
-  uintptr_t host, target;
-  int kind, detail;
 };
 
 static struct
@@ -46,18 +42,9 @@ static struct
   char *line;
   size_t used, room;
   char *chunk;
-  struct gompy_record_block *blocks;
-  size_t num_blocks, room_blocks;
 } gompy_record = { .fd = -1 };
 
 static pthread_mutex_t gompy_record_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static __thread struct
-{
-  uint64_t construct;
-  size_t used, room;
-  struct gompy_record_entry *entries;
-} gompy_record_maps;
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
@@ -66,7 +53,7 @@ static void
 gompy_record_stop (const char *why)
 {
   if (!gompy_record.over)
-    fprintf (stderr, "libgompy: the recording ends here: %s\n", why);
+    fprintf (stderr, GOMPY_RECORD_VOICE ": the recording ends here: %s\n", why);
   gompy_record.over = 1;
 }
 
@@ -176,71 +163,7 @@ gompy_record_open (const char *path, uint64_t limit)
   return 1;
 }
 
-/* --- what is there ------------------------------------------------------------------------------------------------ */
-
-static void
-gompy_record_add_block (int device, uintptr_t start, size_t size, int image)
-{
-  if (gompy_record.num_blocks == gompy_record.room_blocks)
-    {
-      size_t room = 2 * gompy_record.room_blocks + 64;
-      struct gompy_record_block *more = realloc (gompy_record.blocks, room * sizeof *more);
-      if (more == NULL)
-        {
-          gompy_record_stop ("out of memory");
-          return;
-        }
-      gompy_record.blocks = more;
-      gompy_record.room_blocks = room;
-    }
-  struct gompy_record_block block = { start, size, device, image, 0, 0 };
-  gompy_record.blocks[gompy_record.num_blocks++] = block;
-}
-
-static void
-gompy_record_drop_block (int device, uintptr_t start)
-{
-  for (size_t i = gompy_record.num_blocks; i-- > 0;)
-    if (gompy_record.blocks[i].start == start && gompy_record.blocks[i].device == device
-        && gompy_record.blocks[i].image < 0)
-      {
-        /* They stay in the order in which they were made.  */
-        memmove (gompy_record.blocks + i, gompy_record.blocks + i + 1,
-                 (--gompy_record.num_blocks - i) * sizeof *gompy_record.blocks);
-        return;
-      }
-}
-
-static void
-gompy_record_drop_image (int device, int image)
-{
-  size_t kept = 0;
-  for (size_t i = 0; i < gompy_record.num_blocks; i++)
-    if (gompy_record.blocks[i].image != image || gompy_record.blocks[i].device != device)
-      gompy_record.blocks[kept++] = gompy_record.blocks[i];
-  gompy_record.num_blocks = kept;
-}
-
-/* Note an entry of a directive.  */
-static void
-gompy_record_note (uint64_t construct, const struct gompy_record_entry *entry)
-{
-  if (gompy_record_maps.construct != construct)
-    {
-      gompy_record_maps.construct = construct;
-      gompy_record_maps.used = 0;
-    }
-  if (gompy_record_maps.used == gompy_record_maps.room)
-    {
-      size_t room = 2 * gompy_record_maps.room + 16;
-      struct gompy_record_entry *more = realloc (gompy_record_maps.entries, room * sizeof *more);
-      if (more == NULL)
-        return;
-      gompy_record_maps.entries = more;
-      gompy_record_maps.room = room;
-    }
-  gompy_record_maps.entries[gompy_record_maps.used++] = *entry;
-}
+/* --- contents of memory ------------------------------------------------------------------------------------------- */
 
 static uint64_t
 gompy_record_hash (uint64_t h, const char *at, size_t n)

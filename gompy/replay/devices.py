@@ -173,6 +173,21 @@ def has_gpu() -> bool:
         return False
 
 
+def see_stores(ranges: list[tuple[int, int]]) -> None:
+    """Have the emulated GPU note what is stored to some (address, bytes)."""
+    with open(os.environ["GOMPY_CUDA_STORES"], "w", encoding="ascii") as file:
+        file.writelines(f"{start:x} {size:x}\n" for start, size in ranges)
+
+
+def stores_seen() -> list[dict[str, Any]]:
+    """What it has noted.  UserError: nothing, so it is another one."""
+    path = os.environ["GOMPY_CUDA_STORES"] + ".log"
+    if not os.path.exists(path):
+        raise UserError("the GPU is no emulated one")
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return [json.loads(line) for line in file]
+
+
 class Plugged(Place):
     """A device of a plugin."""
 
@@ -302,15 +317,10 @@ class Plugged(Place):
     def watch(self, ranges: list[tuple[int, int]]) -> None:
         if self.kind != "nvptx" or os.environ.get("GOMPY_CUDA") == "real":
             super().watch(ranges)
-        with open(os.environ["GOMPY_CUDA_STORES"], "w", encoding="ascii") as file:
-            file.writelines(f"{start:x} {size:x}\n" for start, size in ranges)
+        see_stores(ranges)
 
     def stores(self, recording: Recording) -> list[dict[str, Any]]:
-        path = os.environ["GOMPY_CUDA_STORES"] + ".log"
-        if not os.path.exists(path):
-            raise UserError("the GPU is no emulated one")
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return [json.loads(line) for line in file]
+        return stores_seen()
 
 
 class Here(Place):

@@ -18,6 +18,10 @@ VERSION: Final = 1
 KERNEL_BY_CLANG: Final = 0xFFFF
 """In place of a function's first dimension (gompy/native/launch_words.pxd)."""
 MAGIC: Final = b'{"is": "gompy recording"'
+KERNELS: Final = "cuda"
+"""The kind of an image whose functions are kernels of CUDA, launched by the program itself."""
+COOPERATIVE: Final = "cooperative kernel"
+"""In the place of a directive: its blocks may wait for each other."""
 LONGEST: Final = 1 << 28
 """Bytes of a line."""
 WORD: Final = 1 << 64
@@ -54,7 +58,7 @@ class Name(NamedTuple):
 
 @dataclass
 class Image:
-    """A device image: an ELF file for intelmic, PTX texts for nvptx."""
+    """A device image: an ELF file for intelmic, PTX texts for nvptx, or a module of kernels of CUDA."""
 
     number: int
     kind: str
@@ -121,9 +125,19 @@ class Region:
                 return loaded
         return None
 
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it is a kernel of CUDA that the program has launched."""
+        return self.what in ("kernel", COOPERATIVE) and self.shape is not None
+
     def name(self) -> str:
-        """Its number and function, for messages."""
-        return f"region {self.number} {self.function or '?'}"
+        """Its number and function, for messages; a kernel's without C++'s mangling."""
+        function = self.function
+        if self.is_kernel:
+            from gompy.check.readable import demangled
+
+            function = demangled(function)
+        return f"region {self.number} {function or '?'}"
 
 
 class Recording:

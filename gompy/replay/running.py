@@ -13,7 +13,10 @@ from typing import Any
 from gompy import PACKAGE, UserError
 from gompy.replay.recording import Recording, Region
 
-KINDS = ("intelmic", "nvptx", "host")
+REAL = "real"
+"""In the place of nvptx: by the machine's own driver."""
+OWN = ("GOMPY_RECORD_FILE", "GOMPY_RECORD_KERNELS", "GOMPY_CHECK_LOG")
+"""What a run that is recorded has set, and these are not."""
 
 
 @dataclass
@@ -33,8 +36,8 @@ def replay(recording: Recording, regions: list[Region], where: str) -> dict[int,
     results: dict[int, Result] = {}
     waiting = list(regions)
     while waiting:
-        # OpenACC's launches need another start of the plugin than OpenMP's.
-        batch = [region for region in waiting if (region.dims is None) == (waiting[0].dims is None)]
+        # OpenACC's launches need another start of the plugin than OpenMP's, and kernels of CUDA no plugin.
+        batch = [region for region in waiting if sort_of(region) == sort_of(waiting[0])]
         with tempfile.TemporaryDirectory(prefix="gompy-replay-") as folder:
             path = os.path.join(folder, "result")
             code = start(recording.path, where, path, batch)
@@ -45,6 +48,11 @@ def replay(recording: Recording, regions: list[Region], where: str) -> dict[int,
             raise UserError(f"the process of the replay ended: {ending(code)}")
         waiting = [region for region in waiting if region.number not in results]
     return results
+
+
+def sort_of(region: Region) -> tuple[bool, bool]:
+    """What must be alike of regions that run in one process."""
+    return region.dims is None, region.is_kernel
 
 
 def stores_of(recording: Recording, region: Region, where: str, ranges: list[tuple[int, int]]) -> list[dict[str, Any]]:
@@ -73,8 +81,10 @@ def ending(code: int) -> str:
 
 def start(path: str, where: str, result: str, regions: list[Region], stores: str = "") -> int:
     """A worker; its exit status, negative for a signal.  ``stores``: a file that says what stores it is to watch."""
-    env = {name: value for name, value in os.environ.items() if name not in ("GOMPY_RECORD_FILE", "GOMPY_CHECK_LOG")}
+    env = {name: value for name, value in os.environ.items() if name not in OWN}
     env["PYTHONPATH"] = os.pathsep.join(filter(None, (os.path.dirname(PACKAGE), env.get("PYTHONPATH"))))
+    if where == REAL:
+        where, env["GOMPY_CUDA"] = "nvptx", "real"
     if where != "host":
         env["GOMPY_PLUGINS"] = where
     if stores:

@@ -13,7 +13,7 @@ from gompy.replay.running import stores_of
 
 MOST: Final = 4096
 """Elements that are watched."""
-SEEN_ON: Final = {"intelmic": "host", "host": "host", "nvptx": "nvptx"}
+SEEN_ON: Final = {"intelmic": "host", "host": "host", "nvptx": "nvptx", "real": "real"}
 """Where the stores of a kind of device are seen: the emulated MIC's code is this machine's."""
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from gompy.objects.elf import SHT_DYNSYM
 from gompy.objects.view import ElfView
 from gompy.replay.devices import functions_of
-from gompy.replay.recording import Image, Recording, Region
+from gompy.replay.recording import KERNELS, Image, Recording, Region
 
 KEEPING: Final = {
     "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign", "free",
@@ -32,7 +32,7 @@ def called_beside(recording: Recording, region: Region) -> set[str]:
         return set()
     image = recording.images[loaded.image]
     try:
-        if image.kind == "nvptx":
+        if image.kind in ("nvptx", KERNELS):
             return _of_ptx(recording, image, region, loaded.table)
         return _of_elf(recording, image)
     except Exception:  # a hint only, from a file that may have been changed by anybody
@@ -51,7 +51,7 @@ def _of_ptx(recording: Recording, image: Image, region: Region, table: list[tupl
     index = [pair[0] for pair in table].index(region.word)
     kernel = re.compile(rb"\.entry\s+" + re.escape(functions_of(recording, image)[index].encode()) + rb"(?![\w$])")
     data, at = recording.bytes_of(image), 0
-    for size in image.objects:
+    for size in image.objects or [image.size]:
         text = data[at : at + size]
         at += size
         if kernel.search(text):

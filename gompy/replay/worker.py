@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from gompy import UserError
 from gompy.replay.devices import Here, Place, Plugged, functions_of, variables_of
 from gompy.replay.moving import Moves
-from gompy.replay.recording import Image, Loaded, Recording, Region
+from gompy.replay.recording import KERNELS, Image, Loaded, Recording, Region
 
 BLOCK: Final = 1 << 16
 """What an argument block is kept apart from other memory by."""
@@ -26,11 +26,11 @@ BLOCK: Final = 1 << 16
 class Runner:
     """A recording and what runs its regions."""
 
-    def __init__(self, recording: Recording, where: str, openacc: bool, stores: str = "") -> None:
+    def __init__(self, recording: Recording, where: str, device: Place, stores: str = "") -> None:
         self.recording, self.where = recording, where
         self.stores = stores
         self.stored: list[dict[str, Any]] = []
-        self.device: Place = Here() if where == "host" else Plugged(where, openacc)
+        self.device = device
         self.pairs: dict[int, list[tuple[int, int]]] = {}
 
     def image_pairs(self, image: Image) -> list[tuple[int, int]]:
@@ -51,6 +51,8 @@ class Runner:
             if index >= len(pairs):
                 raise UserError("its image is not in the recording")
             return pairs[index][0], image, loaded
+        if image.kind == KERNELS:
+            raise UserError(f"not implemented: a kernel of CUDA on {self.where}")
         if image.by_clang:
             raise UserError(f"not implemented: a region by clang, recorded on {region.kind}, on {self.where}")
         name = plain(functions_of(self.recording, image)[index])
@@ -132,6 +134,17 @@ class Runner:
         return found
 
 
+def place_of(where: str, regions: list[Region]) -> Place:
+    """What regions run on, which are all of one sort (running.py)."""
+    if where == "host":
+        return Here()
+    if where == "nvptx" and any(region.is_kernel for region in regions):
+        from gompy.replay.kernels import Kernels
+
+        return Kernels()
+    return Plugged(where, any(region.dims is not None for region in regions))
+
+
 def plain(name: str) -> str:
     """A name as both kinds of images have it: PTX has no dots."""
     return name.replace("$", ".")
@@ -154,7 +167,7 @@ def main(argv: list[str]) -> int:
         try:
             recording = Recording(path)
             regions = [recording.regions[int(word)] for word in numbers]
-            runner = Runner(recording, where, any(region.dims is not None for region in regions), stores)
+            runner = Runner(recording, where, place_of(where, regions), stores)
         except UserError as error:
             put(out, {"is": "refused", "region": -1, "why": str(error)})
             return 1

@@ -1,7 +1,7 @@
 # `gompy record`: each region that is launched, with the device's memory before and after, in a file (record_file.h).
 # While that is on, regions run one after another: launches of other threads and of queues wait (record_turn.h).
 
-cdef extern from "tools/record_file.h" nogil:
+cdef extern from "tools/record_blocks.h" nogil:
     struct gompy_record_block:
         uintptr_t start
         size_t size
@@ -19,8 +19,8 @@ cdef extern from "tools/record_file.h" nogil:
     int record_pid "gompy_record.pid"
     uint64_t record_dropped "gompy_record.dropped"
     size_t record_used "gompy_record.used"
-    size_t num_record_blocks "gompy_record.num_blocks"
-    gompy_record_block *record_blocks "gompy_record.blocks"
+    size_t num_record_blocks "gompy_record_memory.num_blocks"
+    gompy_record_block *record_blocks "gompy_record_memory.blocks"
     uint64_t record_construct "gompy_record_maps.construct"
     size_t record_entries_used "gompy_record_maps.used"
     gompy_record_entry *record_entries "gompy_record_maps.entries"
