@@ -21,6 +21,7 @@ cdef extern from "gompy/native/record_file.h" nogil:
     pthread_mutex_t gompy_record_lock
     bint record_over "gompy_record.over"
     int record_pid "gompy_record.pid"
+    uint64_t record_dropped "gompy_record.dropped"
     bint gompy_record_open(const char *path, uint64_t limit)
     void gompy_record_put(const char *format, ...)
     void gompy_record_string(const char *text)
@@ -338,7 +339,7 @@ cdef uint64_t kernel_begins(const op *o) noexcept nogil:
     cdef uint64_t word = word_of_kernel(f)
     cdef uint64_t value
     cdef size_t i, done = 0
-    if record_over or word == 0 or recorded_kernels >= record_first or getpid() != record_pid or \
+    if record_over or word == 0 or recorded_kernels - record_dropped >= record_first or getpid() != record_pid or \
             (record_only != NULL and strstr(f.name, record_only) == NULL) or not record_memory(f.of.of.device):
         return 0
     gompy_record_put(b"\"is\": \"region\", \"region\": %llu, \"device\": %d, \"name\": \"nvptx\", \"function\": ",
@@ -365,12 +366,14 @@ cdef uint64_t kernel_begins(const op *o) noexcept nogil:
 
 cdef void kernel_ends(const op *o, uint64_t number, int r) noexcept nogil:
     """After it; one that has failed did not end."""
+    global record_dropped
     cdef bint disturbed = load64(&turn_disturbed, RELAXED) == number
     if record_over or r != CUDA_SUCCESS:
         return
     if not disturbed and not record_memory(o.kernel.of.of.device):
         return
     if disturbed:
+        record_dropped += 1
         gompy_record_put(b"{\"is\": \"dropped\", \"region\": %llu", <unsigned long long>(number - 1))
         fprintf(stderr, b"libcuda (gompy): kernel %s is not recorded: others have waited for its end for %g s, and it "
                 b"may wait for them (gompy record --wait)\n", o.kernel.name, record_seconds)
