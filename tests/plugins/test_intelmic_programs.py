@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from intelmic_driver import PLUGIN, devices_of, gone
+from intelmic_driver import PLUGIN, PROGRAM, devices_of, gone
 from page_faults import page_faults
 from plugin_tools import DEATHS
 
@@ -182,6 +182,13 @@ def test_start_is_cheap(tmp_path: Path) -> None:
     program = build(tmp_path, EMPTY)
     assert run(program).stdout == "2\n"
     assert page_faults([program]) < 400
+
+
+def test_its_threads_have_little_of_their_own() -> None:
+    """What is each thread's is cleared at its start: pages of it are faults of all threads, whatever they run."""
+    said = subprocess.run(["readelf", "-lW", PROGRAM], capture_output=True, text=True, check=True).stdout
+    (size,) = re.findall(r"^ +TLS(?: +0x[0-9a-f]+){4} +(0x[0-9a-f]+)", said, re.MULTILINE)
+    assert int(size, 16) < 2048
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@
 #define MIC_OPEN_WALKS 32u  /* of these, at a time */
 #define MIC_AGAIN 256u      /* accesses to what a walk has been at; then it ends: atomic operations look for it */
 #define MIC_WALKED 512u     /* bytes of an access that may be a step of a walk */
+#define MIC_ROWS 64u        /* rows of statements that are remembered, a power of 2 */
+#define MIC_ROW_SPANS 4u
 
 struct mic_walk
 {
@@ -22,9 +24,60 @@ struct mic_walk
   unsigned again;
 } __attribute__ ((aligned (64)));
 
-static __thread struct mic_walk mic_walks[MIC_WALKS];
+/* A row that is asked about as a whole.  Each of its spans has a walk, and its own place of code.  */
+struct mic_row
+{
+  uintptr_t pc;
+  struct mic_walk spans[MIC_ROW_SPANS];
+} __attribute__ ((aligned (64)));
+
+/* What a thread follows.  It is 36 KiB, which the C library would clear at the start of each thread, of devices that check
+   nothing, too: so a thread has its own from the first walk on.  Before, it reads one in which nothing is ever written.  */
+struct mic_followed
+{
+  struct mic_walk walks[MIC_WALKS];
+  struct mic_row rows[MIC_ROWS];
+};
+
+static struct mic_followed mic_nothing;
+static __thread struct mic_followed *mic_followed = &mic_nothing;
+static pthread_key_t mic_followed_key;
 static __thread struct mic_walk *mic_open_walks[MIC_OPEN_WALKS]; /* and some that have ended since */
 static __thread unsigned mic_open_walk_count;
+
+static void
+mic_free_followed (void *followed)
+{
+  mic_open_walk_count = 0;
+  mic_followed = &mic_nothing;
+  munmap (followed, sizeof *mic_followed);
+}
+
+static void
+mic_make_followed_key (void)
+{
+  pthread_key_create (&mic_followed_key, mic_free_followed);
+}
+
+/* The calling thread's own; false: there is no memory for it, and nothing is followed.  */
+static int __attribute__ ((noinline))
+mic_follow (void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  struct mic_followed *own = mic_reserve (sizeof *own);
+  if (own == NULL)
+    return 0;
+  pthread_once (&once, mic_make_followed_key);
+  pthread_setspecific (mic_followed_key, own);
+  mic_followed = own;
+  return 1;
+}
+
+static inline int
+mic_may_follow (void)
+{
+  return __builtin_expect (mic_followed != &mic_nothing, 1) || mic_follow ();
+}
 
 static void __attribute__ ((noinline))
 mic_end_walk (struct mic_walk *w)
@@ -118,7 +171,7 @@ mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size
 static inline __attribute__ ((always_inline)) struct mic_walk *
 mic_walk_of (uintptr_t place)
 {
-  return &mic_walks[(place ^ place >> 8) % MIC_WALKS];
+  return &mic_followed->walks[(place ^ place >> 8) % MIC_WALKS];
 }
 
 /* Whether an access is a step of a walk that is its place's, and to be noted at its end.  Nothing is called here: who
@@ -158,28 +211,17 @@ static inline int
 mic_walks_anew (uint64_t offset, size_t size, int writes, const void *pc)
 {
   uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
-  return mic_follows_anew (mic_walk_of (place), place, offset, size);
+  return mic_may_follow () && mic_follows_anew (mic_walk_of (place), place, offset, size);
 }
 
 /* --- rows of statements ------------------------------------------------------------------------------------------ */
 
-#define MIC_ROWS 64u        /* that are remembered, a power of 2 */
-#define MIC_ROW_SPANS 4u
-
-/* A row that is asked about as a whole.  Each of its spans has a walk, and its own place of code.  */
-struct mic_row
-{
-  uintptr_t pc;
-  struct mic_walk spans[MIC_ROW_SPANS];
-} __attribute__ ((aligned (64)));
-
-static __thread struct mic_row mic_rows[MIC_ROWS];
-static __thread struct mic_row *mic_row; /* whose spans are asked about one by one */
+static __thread struct mic_row *mic_row; /* whose spans are asked about one by one; NULL: no spans are followed */
 
 static inline __attribute__ ((always_inline)) struct mic_row *
 mic_row_of (uintptr_t pc)
 {
-  return &mic_rows[(pc ^ pc >> 8) % MIC_ROWS];
+  return &mic_followed->rows[(pc ^ pc >> 8) % MIC_ROWS];
 }
 
 /* Whether a span goes on where it was last; what is not in the arena does.  */
@@ -198,7 +240,9 @@ static int __attribute__ ((noinline))
 mic_row_anew (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, const void *pc)
 {
   const uintptr_t at[MIC_ROW_SPANS] = { a, b, c, d };
-  mic_row = mic_row_of ((uintptr_t) pc);
+  mic_row = mic_may_follow () ? mic_row_of ((uintptr_t) pc) : NULL;
+  if (mic_row == NULL)
+    return 0;
   for (unsigned i = 0; i < MIC_ROW_SPANS && mic_row->pc != (uintptr_t) pc; i++)
     {
       if (mic_row->spans[i].end != 0)
@@ -242,8 +286,11 @@ mic_access_row (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t
 static int
 mic_span_walks (uint64_t offset, size_t size, int kind, const void *pc)
 {
-  struct mic_walk *w = &mic_row->spans[GOMPY_ROW_SPAN (kind)];
   uintptr_t place = (uintptr_t) pc << 1 | (kind / GOMPY_RANGE_WRITES & 1);
+  struct mic_walk *w;
+  if (mic_row == NULL)
+    return 0;
+  w = &mic_row->spans[GOMPY_ROW_SPAN (kind)];
   return mic_follows (w, place, offset, size) || mic_follows_anew (w, place, offset, size);
 }
 
