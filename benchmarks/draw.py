@@ -144,6 +144,7 @@ BARS = {
     "latency": latency_bars,
     "llvm": device_bars,
     "clang": device_bars,
+    "rests": device_bars,
     "nvptx": driver_bars,
     "turns": turn_bars,
     "unhooked": turn_bars,

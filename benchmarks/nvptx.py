@@ -1,7 +1,8 @@
 """What a region costs on an nvptx device: gompy's runtime and plugin, and GCC's, in turns, on the same driver.
 
-Drivers: `null` (null_driver.c) answers at once, so that what is left is the cost of runtime and plugin; `emulated` is
-gompy's; `real` the machine's, if it has a GPU.
+Drivers: `null` (null_driver.c) answers at once, so that what is left is the cost of runtime and plugin; `null, no
+copies` leaves out the copies, too, which cost both the same; `emulated` is gompy's; `real` the machine's, if it has a
+GPU.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from common import BIN, GCC, GOMPCC, HERE, BenchError, checked
 
 STOCK_OPTIONS = ["-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify"]
+NULL_DRIVERS: dict[str, list[str]] = {"null": [], "null, no copies": ["-DNO_COPIES"]}
+"""gcc's further options."""
 ROUNDS = 5
 HALF = 0.5
 """What gompy's launch may take of GCC's."""
@@ -22,18 +25,18 @@ HALF = 0.5
 
 def drivers(directory: Path, environment: dict[str, str]) -> dict[str, dict[str, dict[str, str]]]:
     """The environment of each driver for each contender."""
-    folder = directory / "null-driver"
-    folder.mkdir()
-    checked(["gcc", "-O2", "-shared", "-fPIC", "-w", str(HERE / "null_driver.c"), "-o", str(folder / "libcuda.so.1")],
-            directory, environment)  # fmt: skip
     emulated = checked([str(BIN / "gompy"), "config", "--cuda-libdir"], directory, environment).strip()
-    found = {
-        "null": {
+    found = {}
+    for name, options in NULL_DRIVERS.items():
+        folder = directory / name.replace(", ", "-").replace(" ", "-")
+        folder.mkdir()
+        words = ["gcc", "-O2", "-shared", "-fPIC", "-w", *options, str(HERE / "null_driver.c")]
+        checked([*words, "-o", str(folder / "libcuda.so.1")], directory, environment)
+        found[name] = {
             "gompy": {"LD_LIBRARY_PATH": str(folder), "GOMPY_CUDA": "real"},
             "gcc": {"LD_LIBRARY_PATH": str(folder)},
-        },
-        "emulated": {"gompy": {"GOMPY_CUDA": "emulated"}, "gcc": {"LD_LIBRARY_PATH": emulated}},
-    }
+        }
+    found["emulated"] = {"gompy": {"GOMPY_CUDA": "emulated"}, "gcc": {"LD_LIBRARY_PATH": emulated}}
     if subprocess.run(["sh", "-c", "nvidia-smi -L"], capture_output=True).stdout:
         found["real"] = {"gompy": {"GOMPY_CUDA": "real"}, "gcc": {}}
     return found
@@ -51,7 +54,7 @@ def nvptx(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
             for name, words in contenders.items():
                 run = checked([f"./{name}"], directory, {**environment, **words, "OMP_TARGET_OFFLOAD": "mandatory"})
                 seen[name].append(json.loads(run))
-                if driver != "null" and seen[name][-1]["on_host"]:
+                if driver not in NULL_DRIVERS and seen[name][-1]["on_host"]:
                     raise BenchError(f"nvptx: the regions of {name} ran on the host ({driver} driver)")
         report["drivers"][driver] = [
             {"name": row} | {name: statistics.median(run[row]["median"] for run in runs) for name, runs in seen.items()}

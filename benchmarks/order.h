@@ -12,7 +12,7 @@ rnd (uint32_t n)
   return (uint32_t) ((seed >> 11) % n);
 }
 
-static void
+__attribute__ ((unused)) static void
 shuffle (uint32_t *order, uint32_t n)
 {
   for (uint32_t i = n; i > 1; i--)

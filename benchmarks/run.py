@@ -26,6 +26,7 @@ from llvm import llvm, show_llvm
 from many import MOST, SIZES, many, show_many
 from nvptx import STOCK_OPTIONS as NVPTX
 from nvptx import nvptx, show_nvptx
+from rests import rests, show_rests
 
 RUNS = 20
 
@@ -166,16 +167,21 @@ def compile_(directory: Path, environment: dict[str, str]) -> Contest:
 
 
 def program(directory: Path, environment: dict[str, str]) -> Contest:
-    """Running a whole program with one empty region."""
+    """Running a whole program with one empty region; bare.c is the same with no more of a device than its process."""
     source = str(HERE / "empty.c")
     checked([GOMPCC, "-O2", "-fopenmp", source, "-o", "empty"], directory, environment)
     checked([GCC, "-O2", "-fopenmp", "-foffload=disable", source, "-o", "empty-host"], directory, environment)
+    bare = str(HERE / "bare.c")
+    options = ["-O2", "-fopenmp", "-foffload=disable", bare, "-Wl,--no-as-needed", "-lm"]
+    checked([GCC, *options, "-o", "bare"], directory, environment)
+    checked([GCC, "-O2", "-shared", "-fPIC", "-DIMAGE", bare, "-o", "image.so"], directory, environment)
     return Contest(
         "program",
         "A whole program with one empty region",
         [
             Contender("gompcc, on the emulated device", ["./empty"]),
             Contender(f"{GCC} -foffload=disable, on the host", ["./empty-host"]),
+            Contender("the same, starting one more bare process", ["./bare", "./image.so"]),
         ],
     )
 
@@ -222,8 +228,10 @@ CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile
 
 
 def main() -> int:
-    """Run the benchmarks named (link, compile, program, latency, llvm, clang, crowd, many, nvptx), or all; most."""
-    names = [c.__name__.rstrip("_") for c in CONTESTS] + ["latency", "llvm", "clang", "crowd", "many", "nvptx"]
+    """Run the benchmarks named (link, compile, program, latency, llvm, clang, crowd, rests, many, nvptx), or all;
+    most."""
+    names = [c.__name__.rstrip("_") for c in CONTESTS]
+    names += ["latency", "llvm", "clang", "crowd", "rests", "many", "nvptx"]
     wanted = sys.argv[1:] or names
     names = [*names, "most"]  # only by its name: it takes minutes, and gigabytes
     unknown = set(wanted) - set(names)
@@ -257,6 +265,10 @@ def main() -> int:
         if "crowd" in wanted:
             report = crowd(directory, environment)
             show_crowd(report)
+            keep(report)
+        if "rests" in wanted:
+            report = rests(directory, environment)
+            show_rests(report)
             keep(report)
         for what, sizes in (("many", SIZES), ("most", (MOST,))):
             if what in wanted:

@@ -1,7 +1,8 @@
-/* wakes [MICROSECONDS] [ROUNDS]: there and back between two processes after a rest, by each means that Linux has.
+/* wakes [ROUNDS [MICROSECONDS [SPREAD [MEANS]]]]: there and back between two processes after a rest, by each means that Linux has.
 
    Gives the floor of a launch on a device that is another process: what the wake-ups alone take.  The other process is
-   pinned to this one's processor, then to another.  Prints the median and the lowest tenth in ns.
+   pinned to this one's processor, then to another; of futexes it is also left where the system puts it.
+   Prints the median and the lowest tenth in ns.
    gcc -O2 wakes.c -o wakes; chrt -f 10 ./wakes keeps other programs out.  */
 
 #define _GNU_SOURCE
@@ -10,15 +11,15 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "rest.h"
 #include "timing.h"
 
 struct side
@@ -131,24 +132,37 @@ static const struct means
   { "both look", 0, look, store, 1 },
 };
 
+static const struct place
+{
+  const char *name;
+  int last, free; /* the other process's: the last processor, not the first; where the system wants both */
+} places[] = { { "one", 0, 0 }, { "two", 1, 0 }, { "free", 0, 1 } };
+
+enum { PLACES = sizeof places / sizeof places[0] };
+
+static cpu_set_t allowed;
+
 static void
-pin_to (pid_t pid, int cpu)
+put (pid_t pid, int last, int free)
 {
   cpu_set_t one;
+  int cpu = last ? CPU_SETSIZE - 1 : 0;
+  while (!CPU_ISSET (cpu, &allowed))
+    cpu += last ? -1 : 1;
   CPU_ZERO (&one);
   CPU_SET (cpu, &one);
-  sched_setaffinity (pid, sizeof one, &one);
+  sched_setaffinity (pid, sizeof one, free ? &allowed : &one);
 }
 
 static void
-measure (const struct means *m, int own, int other, int pause, int rounds)
+measure (const struct means *m, const struct place *place, const struct rest *rest, int rounds)
 {
   double *times = malloc (rounds * sizeof *times);
   pid_t child;
   sides[0].word = sides[1].word = 0;
   for (int i = 0; i < 2 && m->make; i++)
     m->make (&sides[i]);
-  pin_to (0, own);
+  put (0, 0, place->free);
   child = fork ();
   if (child == 0)
     {
@@ -161,12 +175,12 @@ measure (const struct means *m, int own, int other, int pause, int rounds)
     }
   /* From here: to do it itself it had to run first, on the processor that this one does not leave while it looks, at a
      real-time priority and without a rest.  */
-  pin_to (child, other);
+  put (child, place->last, place->free);
   for (int i = 0; i < rounds; i++)
     {
       uint32_t seen = __atomic_load_n (&sides[0].word, __ATOMIC_ACQUIRE);
       double begin;
-      usleep (pause);
+      take_rest (rest);
       begin = now ();
       m->post (&sides[1]);
       m->sleep (&sides[0], seen);
@@ -181,29 +195,25 @@ measure (const struct means *m, int own, int other, int pause, int rounds)
 	close (sides[i].out);
     }
   qsort (times, rounds, sizeof *times, by_size);
-  printf ("%-12s %-9s %8.0f %8.0f\n", m->name, own == other ? "one" : "two", times[rounds / 2], times[rounds / 10]);
+  printf ("%-12s %-9s %8.0f %8.0f\n", m->name, place->name, times[rounds / 2], times[rounds / 10]);
   free (times);
 }
 
 int
 main (int argc, char **argv)
 {
-  int pause = argc > 1 ? atoi (argv[1]) : 5000, rounds = argc > 2 ? atoi (argv[2]) : 200;
-  cpu_set_t mask;
-  int first = 0, last = CPU_SETSIZE - 1;
-  sched_getaffinity (0, sizeof mask, &mask);
-  while (!CPU_ISSET (first, &mask))
-    first++;
-  while (!CPU_ISSET (last, &mask))
-    last--;
+  int rounds = argc > 1 ? atoi (argv[1]) : 200;
+  const struct rest rest = rest_of (argc, argv, 2);
+  sched_getaffinity (0, sizeof allowed, &allowed);
   sides = mmap (NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (sides == MAP_FAILED || rounds < 10)
     return 1;
   alarm (120); /* looking for ever at a real-time priority keeps all others out */
   printf ("%-12s %-9s %8s %8s\n", "means", "processor", "median", "lowest");
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    for (int apart = 0; apart < 2; apart++)
-      if (apart ? first != last : !all[i].looks)
-	measure (&all[i], first, apart ? last : first, pause, rounds);
+    for (const struct place *p = places; p < places + PLACES; p++)
+      if ((!p->free || all[i].sleep == futex_sleep) && (argc < 5 || !strcmp (argv[4], all[i].name)))
+	if (p->last ? CPU_COUNT (&allowed) > 1 : !all[i].looks)
+	  measure (&all[i], p, &rest, rounds);
   return 0;
 }

@@ -46,6 +46,10 @@ REPORTS: list[tuple[dict[str, Any], list[str]]] = [
         ["a mode", "LLVM"],
     ),
     (
+        {"name": "rests", "title": "Rests", "results": [{"title": "after 5 ms", "one": RUN, **SIDES}]},
+        ["after 5 ms", " 0.25"],
+    ),
+    (
         {"name": "turns", "results": [{"title": "a copy", "now": {"median": 1.0}, "before": {"median": 4.0}}]},
         ["a copy", " 0.25"],
     ),
