@@ -2,8 +2,11 @@
 
    Among millions of ranges the way down waits for memory twice at each level that is in no cache, and only then does a
    leaf begin to come.  Here a table has, for pieces of the address space, the leaf to which the last way down into each
-   came: that leaf is fetched while the way down is gone.  The table is for nothing but fetching.  So it may be wrong:
-   pieces that are far apart share an entry, leaves are split and go.  */
+   came: that leaf is fetched while the way down is gone.  It may be wrong: pieces that are far apart share an entry,
+   leaves are split and go.
+
+   Where the ranges are fewer, all of the index is in a cache.  Then the leaf itself tells whether the guess is right,
+   and no way down is gone (range_index.h).  Among more, looking at it would be waiting for it.  */
 
 #ifndef GOMPY_RANGE_GUIDE_H
 #define GOMPY_RANGE_GUIDE_H
@@ -16,7 +19,10 @@
 #include "slabs.h"
 
 #ifndef GUIDE_LEAST /* a test has a small one */
-#define GUIDE_LEAST 8192 /* entries.  With fewer ranges than four times that, the inner nodes are in a cache */
+#define GUIDE_LEAST 64 /* entries */
+#endif
+#ifndef GUIDE_FETCHED
+#define GUIDE_FETCHED 8192 /* from so many on.  With fewer ranges than four times that, the inner nodes are in a cache */
 #endif
 #define GUIDE_LINE 64
 #define GUIDE_NODE_PIECES 8 /* pieces of the addresses that a full leaf has */
@@ -44,12 +50,25 @@ gompy_guide_entry (const struct gompy_guide *guide, uintptr_t x)
   return &guide->leaf[(x - 1) >> guide->shift & (guide->entries - 1)];
 }
 
-/* The leaf for a begin as far as is known, to be fetched only; NULL: nothing is known.  */
+static inline const char *
+gompy_guide_last (const struct gompy_guide *guide, uintptr_t x)
+{
+  int32_t lines = *gompy_guide_entry (guide, x);
+  return lines ? guide->base + (ptrdiff_t) lines * GUIDE_LINE : NULL;
+}
+
+/* The leaf for a begin as far as is known, to be fetched only; NULL: nothing is known, or nothing is to be fetched.  */
 static inline const char *
 gompy_guide_guess (const struct gompy_guide *guide, uintptr_t x)
 {
-  int32_t lines = guide->leaf ? *gompy_guide_entry (guide, x) : 0;
-  return lines ? guide->base + (ptrdiff_t) lines * GUIDE_LINE : NULL;
+  return guide->entries >= GUIDE_FETCHED ? gompy_guide_last (guide, x) : NULL;
+}
+
+/* The same to be looked at: it is a leaf, or was one.  */
+static inline const void *
+gompy_guide_look (const struct gompy_guide *guide, uintptr_t x)
+{
+  return GOMPY_SLABS && guide->entries - 1 < GUIDE_FETCHED - 1 ? gompy_guide_last (guide, x) : NULL;
 }
 
 /* The way down has come to a leaf.  */
@@ -80,7 +99,7 @@ gompy_guide_grow (struct gompy_guide *guide, size_t ranges, const void *leaf, ui
   gompy_guide_end (guide);
   guide->leaf = gompy_slab_memory (entries * sizeof *guide->leaf);
   if (!guide->leaf)
-    return;
+    return; /* and no entries */
   memset (guide->leaf, 0, entries * sizeof *guide->leaf);
   guide->entries = entries;
   guide->base = leaf;

@@ -49,6 +49,8 @@ struct gompy_leaf
   uint16_t place[INDEX_LEAF]; /* the lower part */
 };
 
+_Static_assert (sizeof (struct gompy_leaf) % GUIDE_LINE == 0, "a guess has the line that a leaf begins with");
+
 #define INDEX_PLACE 44   /* where the place begins, */
 #define INDEX_LENGTH 52  /* and the length */
 #define INDEX_LONG 4095u /* a length: that or more */
@@ -163,11 +165,23 @@ gompy_index_leaf (const struct gompy_index *index, uintptr_t x)
   return node;
 }
 
-/* The same, remembered with what belongs into it.  */
+/* The same, remembered with what belongs into it.
+
+   A guess that may be looked at is right if begins on both sides of x are in that leaf.  A leaf that is gone has none:
+   its memory is still the index's.  */
 static __attribute__ ((noinline)) struct gompy_leaf *
 gompy_index_descend (struct gompy_index *index, uintptr_t x, const char *guess)
 {
   void *node = index->root;
+  const struct gompy_leaf *look = gompy_guide_look (&index->guide, x);
+  if (look)
+    gompy_fetch_lines (look, sizeof *look);
+  if (look && look->count && look->start[0] < x && x <= look->start[look->count - 1])
+    {
+      index->above = look->start[0];
+      index->upto = look->start[look->count - 1];
+      return index->leaf = (struct gompy_leaf *) look;
+    }
   if (!guess && (guess = gompy_guide_guess (&index->guide, x)))
     gompy_fetch_lines (guess, sizeof (struct gompy_leaf));
   index->above = 0;
@@ -604,6 +618,7 @@ gompy_index_drop (struct gompy_index *index, struct gompy_leaf *leaf, struct gom
     gompy_index_shrink (index, path);
   if (!index->root)
     gompy_guide_end (&index->guide);
+  leaf->count = 0; /* a guess may still be this one */
   gompy_slabs_give (&index->leaves, leaf);
 }
 
