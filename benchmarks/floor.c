@@ -4,8 +4,9 @@
    bytes, a record of 96, and a word of a table by the object's address.  An exit reads the word, then the record and the
    block that it names, and writes the object.  All but the objects is on huge pages, and the table has no collision.
 
-   floor N ordered: the same as the next but one, and the word names a leaf of an index by addresses, as is needed to know
-   what overlaps.  An enter reads and writes a place of the leaf, an exit finds record and block there.
+   floor N searched: the same as "apart", and the word names a leaf of an index by addresses, as is needed to know what
+   overlaps.  Its lines are fetched at once, and the object; the object's place is searched in it, opened by an enter, closed by an exit.
+   floor N ordered: the same, but where in the leaf the object is is known, and nothing else in it is read or moved.
    floor N free: an operation begins while the memory of those before is on its way.
    floor N apart: it begins when all that was read before is there, as where more instructions lie between two than a
    processor looks ahead.
@@ -25,14 +26,24 @@
 enum
 {
   SIZE = 64, STEP = 2 * SIZE, RECORD = 96, BATCH = 100, HUGE = 2 << 20,
-  LEAF = 24, LEAF_BYTES = 640, PIECE = 4 /* objects of a leaf, objects that share a word */
+  LEAF = 24, ROOM = 34, PIECE = 4 /* objects of a leaf, places in it, objects that share a word */
 };
 
-static char *memory, *records, *blocks, *leaves;
+/* Ten lines of the cache, as gompy's.  */
+struct leaf
+{
+  size_t count, unused[2];
+  const char *object[ROOM];
+  uint64_t number[ROOM]; /* of its record and block */
+  uint16_t place[ROOM];
+};
+
+static char *memory, *records, *blocks;
+static struct leaf *leaves;
 static uint32_t *order, *table;
 static double *times;
 static uint32_t used;
-static int apart, ordered;
+static int apart, ordered, searched;
 
 static void *
 huge_pages (size_t size)
@@ -48,36 +59,108 @@ huge_pages (size_t size)
   return p;
 }
 
-/* Where the number of an object's record is.  */
-static inline uint32_t *
-entry (const char *object)
+/* An object's place in a leaf, where it is or would be.  */
+static inline size_t
+place_in (const struct leaf *leaf, const char *object)
+{
+  size_t base = 0, n = leaf->count;
+  while (n > 1)
+    {
+      size_t half = n / 2;
+      base += leaf->object[base + half - 1] < object ? half : 0;
+      n -= half;
+    }
+  return n ? base + (leaf->object[base] < object) : base;
+}
+
+static inline struct leaf *
+leaf_of (const char *object)
+{
+  struct leaf *leaf = &leaves[table[(size_t) (object - memory) / STEP / PIECE]];
+  if (searched)
+    {
+      for (size_t at = 0; at < sizeof *leaf; at += 64)
+	__asm__ volatile ("prefetcht0 (%0)" : : "r" ((const char *) leaf + at));
+      __builtin_prefetch (object);
+    }
+  return leaf;
+}
+
+/* Put the number of an object's record in.  */
+static inline void
+put (const char *object, uint64_t number)
 {
   size_t i = (size_t) (object - memory) / STEP;
+  struct leaf *leaf;
   if (!ordered)
-    return &table[i];
-  return (uint32_t *) (leaves + (size_t) table[i / PIECE] * LEAF_BYTES) + i % LEAF;
+    {
+      table[i] = (uint32_t) number;
+      return;
+    }
+  leaf = leaf_of (object);
+  if (!searched)
+    {
+      if (leaf->number[i % LEAF])
+	abort ();
+      leaf->number[i % LEAF] = number;
+      return;
+    }
+  i = place_in (leaf, object);
+  if (i < leaf->count && leaf->object[i] == object)
+    abort ();
+  memmove (leaf->object + i + 1, leaf->object + i, (leaf->count - i) * sizeof *leaf->object);
+  memmove (leaf->number + i + 1, leaf->number + i, (leaf->count - i) * sizeof *leaf->number);
+  memmove (leaf->place + i + 1, leaf->place + i, (leaf->count - i) * sizeof *leaf->place);
+  leaf->count++;
+  leaf->object[i] = object;
+  leaf->number[i] = number;
+  leaf->place[i] = (uint16_t) number;
+}
+
+/* Take it out.  */
+static inline uint64_t
+take (const char *object)
+{
+  size_t i = (size_t) (object - memory) / STEP;
+  uint64_t number;
+  struct leaf *leaf;
+  if (!ordered)
+    return table[i]; /* and nobody asks again */
+  leaf = leaf_of (object);
+  if (!searched)
+    {
+      number = leaf->number[i % LEAF];
+      leaf->number[i % LEAF] = 0;
+      return number;
+    }
+  i = place_in (leaf, object);
+  if (i == leaf->count || leaf->object[i] != object)
+    abort ();
+  number = leaf->number[i];
+  leaf->count--;
+  memmove (leaf->object + i, leaf->object + i + 1, (leaf->count - i) * sizeof *leaf->object);
+  memmove (leaf->number + i, leaf->number + i + 1, (leaf->count - i) * sizeof *leaf->number);
+  memmove (leaf->place + i, leaf->place + i + 1, (leaf->count - i) * sizeof *leaf->place);
+  return number;
 }
 
 static inline void
 enter (const char *object)
 {
   char *record = records + (size_t) used * RECORD;
-  uint32_t *number = entry (object);
-  if (ordered && *number)
-    abort ();
+  put (object, used + 1);
   memcpy (blocks + (size_t) used * SIZE, object, SIZE);
   memset (record, 1, RECORD);
-  *number = ++used;
+  used++;
 }
 
 static inline void
 leave (char *object)
 {
-  uint32_t *number = entry (object), n = *number - 1;
-  char *record = records + (size_t) n * RECORD;
-  memcpy (object, blocks + (size_t) n * SIZE, SIZE);
+  uint64_t n = take (object) - 1;
+  char *record = records + n * RECORD;
+  memcpy (object, blocks + n * SIZE, SIZE);
   *(uint64_t *) record += *(uint64_t *) (record + RECORD - sizeof (uint64_t));
-  *number = 0;
 }
 
 static void
@@ -116,7 +199,8 @@ main (int argc, char **argv)
   double bytes;
   if (n == 0)
     return 2;
-  ordered = !strcmp (argv[2], "ordered");
+  searched = !strcmp (argv[2], "searched");
+  ordered = searched || !strcmp (argv[2], "ordered");
   apart = ordered || !strcmp (argv[2], "apart");
   memory = malloc ((size_t) n * STEP);
   memset (memory, 1, (size_t) n * STEP);
@@ -134,8 +218,8 @@ main (int argc, char **argv)
   if (ordered)
     {
       uint32_t count = n / LEAF + 1;
-      leaves = huge_pages ((size_t) count * LEAF_BYTES);
-      bytes += (double) count * LEAF_BYTES / n;
+      leaves = huge_pages ((size_t) count * sizeof *leaves);
+      bytes += (double) count * sizeof *leaves / n;
       /* Neighbours by address are none in memory.  */
       for (uint32_t i = 0; i < words; i++)
 	table[i] = (uint32_t) ((uint64_t) i * PIECE / LEAF * 2654435761u % count);
