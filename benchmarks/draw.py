@@ -141,6 +141,7 @@ BARS = {
     "link": command_bars,
     "compile": command_bars,
     "program": command_bars,
+    "ptx": command_bars,
     "latency": latency_bars,
     "llvm": device_bars,
     "clang": device_bars,

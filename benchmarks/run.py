@@ -186,6 +186,21 @@ def program(directory: Path, environment: dict[str, str]) -> Contest:
     )
 
 
+def ptx(directory: Path, environment: dict[str, str]) -> Contest:
+    """Running a program for nvptx on the emulated GPU for the first time, and again."""
+    sources = [str(HERE / f"{name}.c") for name in ("first", "second")]
+    checked([GOMPCC, "-O2", "-fopenmp", "-foffload=nvptx-none", *sources, "-o", "ptx"], directory, environment)
+    words = "GOMPY_CUDA=emulated OMP_TARGET_OFFLOAD=mandatory exec ./ptx"
+    return Contest(
+        "ptx",
+        "A program of two objects on the emulated GPU",
+        [
+            Contender("its PTX compiled", ["sh", "-c", f"rm -rf none; XDG_CACHE_HOME=$PWD/none {words}"]),
+            Contender("its PTX compiled before", ["sh", "-c", f"XDG_CACHE_HOME=$PWD/some {words}"]),
+        ],
+    )
+
+
 def latency(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
     """What a launch and maps cost inside a program: on the device and, for comparison, by stock gcc on the host."""
     source = str(HERE / "latency.c")
@@ -224,11 +239,11 @@ def show_latency(report: dict[str, Any]) -> None:
         print(f"  {row['name']:44} {device:>10.2f} {lowest:>10.2f} {host:>11.2f}")
 
 
-CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile_, program)
+CONTESTS: tuple[Callable[[Path, dict[str, str]], Contest], ...] = (link, compile_, program, ptx)
 
 
 def main() -> int:
-    """Run the benchmarks named (link, compile, program, latency, llvm, clang, crowd, rests, many, nvptx), or all;
+    """Run the benchmarks named (link, compile, program, ptx, latency, llvm, clang, crowd, rests, many, nvptx), or all;
     most."""
     names = [c.__name__.rstrip("_") for c in CONTESTS]
     names += ["latency", "llvm", "clang", "crowd", "rests", "many", "nvptx"]
