@@ -781,7 +781,7 @@ mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
   if (mic_interval_team == NULL || mic_access_teams == NULL || mic_cells.writes == NULL || mic_cells.reads == NULL
       || mic_cells.write_pcs == NULL || mic_cells.read_pcs == NULL || mic_cells.befores == NULL
       || mic_cells.before_pcs == NULL || mic_cells.atomics == NULL || mic_cells.atomic_pcs == NULL || mic_blocks == NULL
-      || mic_readers == NULL || mic_kept_some == NULL)
+      || mic_readers == NULL || mic_kept_some == NULL || !mic_begin_following ())
     return 0;
   mic_changes = changes;
   mic_access_size = size;

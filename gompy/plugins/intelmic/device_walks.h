@@ -31,8 +31,9 @@ struct mic_row
   struct mic_walk spans[MIC_ROW_SPANS];
 } __attribute__ ((aligned (64)));
 
-/* What a thread follows.  It is 36 KiB, which the C library would clear at the start of each thread, of devices that check
-   nothing, too: so a thread has its own from the first walk on.  Before, it reads one in which nothing is ever written.  */
+/* What a thread follows.  It is 36 KiB, which the C library would clear at the start of each thread, of devices that
+   check nothing, too: so a thread has its own from the first walk on.  Before, it reads one in which nothing is ever
+   written.  */
 struct mic_followed
 {
   struct mic_walk walks[MIC_WALKS];
@@ -53,21 +54,20 @@ mic_free_followed (void *followed)
   munmap (followed, sizeof *mic_followed);
 }
 
-static void
-mic_make_followed_key (void)
+/* Once, before any access.  */
+static int
+mic_begin_following (void)
 {
-  pthread_key_create (&mic_followed_key, mic_free_followed);
+  return pthread_key_create (&mic_followed_key, mic_free_followed) == 0;
 }
 
 /* The calling thread's own; false: there is no memory for it, and nothing is followed.  */
 static int __attribute__ ((noinline))
 mic_follow (void)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   struct mic_followed *own = mic_reserve (sizeof *own);
   if (own == NULL)
     return 0;
-  pthread_once (&once, mic_make_followed_key);
   pthread_setspecific (mic_followed_key, own);
   mic_followed = own;
   return 1;

@@ -22,7 +22,7 @@
 #define GUIDE_LEAST 64 /* entries */
 #endif
 #ifndef GUIDE_FETCHED
-#define GUIDE_FETCHED 8192 /* from so many on.  With fewer ranges than four times that, the inner nodes are in a cache */
+#define GUIDE_FETCHED 8192 /* from so many on; with fewer ranges than four times that, all inner nodes are in a cache */
 #endif
 #define GUIDE_LINE 64
 #define GUIDE_NODE_PIECES 8 /* pieces of the addresses that a full leaf has */
@@ -50,6 +50,7 @@ gompy_guide_entry (const struct gompy_guide *guide, uintptr_t x)
   return &guide->leaf[(x - 1) >> guide->shift & (guide->entries - 1)];
 }
 
+/* What the table has for a begin.  There is a table.  */
 static inline const char *
 gompy_guide_last (const struct gompy_guide *guide, uintptr_t x)
 {
