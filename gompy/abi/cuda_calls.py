@@ -6,7 +6,7 @@ those that are not implemented, ``name@version``: they are exported, say so once
 
 Made of it: the exported functions and cuGetProcAddress's table (gompy/native/cuda_calls.h), GOMPY_CUDA_TRACE's words,
 and docs/cuda-coverage.md.  Source: CUDA Driver API reference, CUDA 12.9 and 13.0; 32-bit forms from before CUDA 3.2 are
-left out, but for two that LLVM's plugins look for.
+left out, but for two that LLVM's plugins look for, and one that Dr.Jit does, which also wants the two of cudaGL.h.
 """
 
 from __future__ import annotations
@@ -496,6 +496,8 @@ ABSENT = {
         cuGraphicsUnregisterResource@3000 cuGraphicsSubResourceGetMappedArray@3000
         cuGraphicsResourceGetMappedMipmappedArray@5000 cuGraphicsResourceGetMappedPointer_v2@3020
         cuGraphicsResourceSetMapFlags_v2@6050 cuGraphicsMapResources@3000z cuGraphicsUnmapResources@3000z
+        cuGraphicsGLRegisterBuffer@3000 cuGraphicsGLRegisterImage@3000
+        cuGraphicsResourceGetMappedPointer@3000
     """,
     "arrays": """
         cuArrayGetSparseProperties@11010 cuMipmappedArrayGetSparseProperties@11010

@@ -68,7 +68,7 @@ HEAD = """# The CUDA driver interface: what is there
 
 For those who want to know whether a client's calls are there.
 
-{here} of {all} entry points of CUDA 12.9's and 13.0's `cuda.h` are implemented.
+{here} of {all} entry points of CUDA 12.9's and 13.0's `cuda.h` (and two of `cudaGL.h`) are implemented.
 [The driver's page](cuda.md) says what they do.
 This page is made of the table that the library is made of (`gompy/abi/cuda_calls.py`).
 `python -m gompy.native.generate_cuda_calls > docs/cuda-coverage.md` writes it.

@@ -18,7 +18,7 @@ FORMS = (
 )
 """Beginnings of forms of those that it has."""
 TYPES = frozenset((
-    "b128", "e2m1x2", "e2m1x4", "e2m3x2", "e2m3x4", "e3m2x2", "e3m2x4", "e4m3x4", "e5m2x4", "ue8m0x2",
+    "b128", "e2m1x4", "e2m3x4", "e3m2x4", "e4m3x4", "e5m2x4", "rs",
     "u8x4", "s8x4", "v8",
 ))  # fmt: skip
 """Types and vectors that some of its opcodes may have."""

@@ -127,6 +127,19 @@ def clamp(em: Emitter, value: Value) -> Value:
     return em.select(minus, Value("float", False, "0.0"), value)
 
 
+LARGEST = {
+    "f16": 0x477FE000, "f16x2": 0x477FE000, "bf16": 0x7F7F0000, "bf16x2": 0x7F7F0000, "tf32": 0x7F7FE000,
+}  # fmt: skip
+"""The largest number of a type, by its bits as a single."""
+
+
+def bounded(em: Emitter, value: Value, kind: str) -> Value:
+    """.satfinite: what is larger than all numbers of a type becomes the largest one of its sign."""
+    most = single(em, LARGEST[kind])
+    beyond = em.op("fcmp ogt", em.intrinsic("fabs", value), most, result="i1")
+    return em.select(beyond, em.intrinsic("copysign", most, value), value)
+
+
 def arithmetic(em: Emitter, operation: str, kind: str, values: list[Value]) -> Value:
     """add, sub, mul, fma on single precision, such that rounding the result once more is right."""
     if operation == "fma" or (operation == "mul" and kind[0] == "b"):
@@ -301,7 +314,8 @@ def convert(em: Emitter, code: Instruction) -> None:
         unknown(em, code)
     source, to, mods = code.mods[-1], code.mods[-2], code.mods[:-2]
     known = ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "relu", "rna", "satfinite")
-    if any(m not in known for m in mods) or "satfinite" in mods:
+    finite = "satfinite" in mods
+    if any(m not in known for m in mods) or (finite and (source != "f32" or to not in LARGEST)):
         unknown(em, code)
     mode = next((ROUNDING[m] for m in mods if m in ROUNDING), 0)
     if to in PAIRS and source == "f32":
@@ -309,19 +323,36 @@ def convert(em: Emitter, code: Instruction) -> None:
         high, low = (em.read(o, "f32") for o in code.operands[1:])
         if "relu" in mods:
             high, low = clamp(em, high), clamp(em, low)
+        if finite:
+            high, low = bounded(em, high, to), bounded(em, low, to)
         em.write(code.operands[0], joined(em, narrow(em, low, to, mode), narrow(em, high, to, mode)))
         return
     operands(em, code)
     if to == "tf32" and source == "f32":
-        bits = em.fit(em.read(code.operands[1], "f32"), "i32")
-        if "rna" in mods:
-            nan = em.op("icmp ugt", em.op("and", bits, word(em, 0x7FFFFFFF)), word(em, 0x7F800000), result="i1")
-            bits = em.select(nan, word(em, 0x7FFFFFFF), em.op("add", bits, word(em, 0x1000)))
-        elif mods != ("rz",):
-            unknown(em, code)
-        em.write(code.operands[0], em.op("and", bits, word(em, 0xFFFFE000)))
+        em.write(code.operands[0], short_single(em, code, mods))
         return
     em.write(code.operands[0], converted(em, code, source, to, mods, mode), to[0] == "s")
+
+
+def short_single(em: Emitter, code: Instruction, mods: tuple[str, ...]) -> Value:
+    """The bits of a single as .tf32: .rna takes halves away from zero, .rn to even."""
+    value = em.read(code.operands[1], "f32")
+    if mods[:1] not in (("rna",), ("rn",), ("rz",)) or any(m not in ("relu", "satfinite") for m in mods[1:]):
+        unknown(em, code)
+    if "relu" in mods:
+        value = clamp(em, value)
+    if "satfinite" in mods:
+        value = bounded(em, value, "tf32")
+    bits = em.fit(value, "i32")
+    nan = em.op("icmp ugt", em.op("and", bits, word(em, 0x7FFFFFFF)), word(em, 0x7F800000), result="i1")
+    if mods[0] == "rna":
+        bits = em.op("add", bits, word(em, 0x1000))
+    elif mods[0] == "rn":
+        odd = em.op("and", em.op("lshr", bits, word(em, 13)), word(em, 1))
+        bits = em.op("add", bits, em.op("add", odd, word(em, 0xFFF)))
+    if mods != ("rz",):
+        bits = em.select(nan, word(em, 0x7FFFFFFF), bits)
+    return em.op("and", bits, word(em, 0xFFFFE000))
 
 
 def converted(em: Emitter, code: Instruction, source: str, to: str, mods: tuple[str, ...], mode: int) -> Value:
@@ -349,6 +380,8 @@ def converted(em: Emitter, code: Instruction, source: str, to: str, mods: tuple[
         value = saturate(em, value)
     if "relu" in mods:
         value = clamp(em, value)
+    if "satfinite" in mods:
+        value = bounded(em, value, to)
     if to in HALVES:
         return narrow(em, value, to, mode)
     if to == "f32":

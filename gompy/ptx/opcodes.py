@@ -102,7 +102,7 @@ opcode("mad24", "d, a, b, c", LANEWISE, "operations.short_product", "rare.upper_
 opcode("fma", "d, a, b, c", LANEWISE, "operations.fma", "", "half.compute", packed=PAIR)
 opcode("div rem", "d, a, b", LANEWISE, "operations.div_rem")
 opcode("neg abs", "d, a", LANEWISE, "operations.neg_abs", "", "half.compute")
-opcode("min max", "d, a, b", LANEWISE, "operations.min_max", "rare.pairs_of_integers", "half.compute")
+opcode("min max", "d, a, b{, c}", LANEWISE, "operations.min_max", "rare.pairs_of_integers", "half.compute")
 opcode("sad", "d, a, b, c", LANEWISE, "operations.sum_of_differences")
 opcode("copysign", "d, a, b", LANEWISE, "operations.copy_sign")
 opcode("testp", "d, a", LANEWISE, "operations.test_property")

@@ -35,6 +35,7 @@ SPECIAL = frozenset(
     + [f"%lanemask_{relation}" for relation in ("eq", "le", "lt", "ge", "gt")]
     + ["%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size", "%cluster_ctarank", "%cluster_nctarank"]
     + ["%is_explicit_cluster", "%current_graph_exec"]
+    + [f"%reserved_smem_offset_{which}" for which in ("begin", "end", "cap", "0", "1")]
 )
 """Special registers (PTX ISA, section 10) but for `%envreg0`… and `%pm0`…"""
 
@@ -221,6 +222,8 @@ class Operands:
                 return Immediate(32)
             elif word[0] == "%" and is_special(word):
                 return Special(word)
+            elif word[0] == "%" and word[-2:] == ".w" and word[1:-2] in COORDINATES:
+                return Immediate(0)  # the ISA: unused, and always zero
             elif word[0] == "%" and word not in self.variable_scope and not self.is_parameter(word):
                 self.fail(f"unknown register '{word}'")
             else:

@@ -163,6 +163,8 @@ def neg_abs(em: Emitter, code: Instruction) -> None:
 def min_max(em: Emitter, code: Instruction) -> None:
     """min, max: on floats the operand that is no NaN, and -0 < +0."""
     kind = typed(em, code, INTEGERS | FLOATS, "ftz", "NaN")
+    if len(code.operands) == 4 and kind == "f32":
+        unknown(em, code)
     operands(em, code)
     a, b = em.read(code.operands[1], kind), em.read(code.operands[2], kind)
     if kind in FLOATS:

@@ -1,4 +1,4 @@
-"""Two singles in a register of 64 bits (.f32x2), and conversions of 8-bit floats in pairs (PTX ISA 9.7.3, 9.7.9 `cvt`).
+"""Two singles in a register of 64 bits (.f32x2), and conversions of pairs of 4 to 8 bits (PTX ISA 9.7.3, 9.7.9 `cvt`).
 
 rare.py loads this module when such a type is met.
 """
@@ -11,11 +11,19 @@ from .half import clamp, halves, joined, narrow, single, widen, word
 from .syntax import Instruction
 
 BYTES = {
-    # of a number: bits of its fraction, bias, the largest one's bits; that of a single with steps of its smallest one
-    "e4m3x2": (3, 7, 0x7E, 14),
-    "e5m2x2": (2, 15, 0x7B, 7),
+    # of a number: bits of all, of its fraction, bias, the largest one's bits; the power of two beside
+    # which singles have steps of its smallest one
+    "e4m3x2": (8, 3, 7, 0x7E, 14),
+    "e5m2x2": (8, 2, 15, 0x7B, 7),
+    "e2m3x2": (6, 3, 1, 0x1F, 20),
+    "e3m2x2": (6, 2, 3, 0x1F, 19),
+    "e2m1x2": (4, 1, 1, 0x07, 22),
 }
 NAN = 0x7F
+"""Of 8 bits; fewer have none, and what is no number becomes the largest one."""
+SCALES = "ue8m0x2"
+"""Powers of two: an exponent with the bias of a single, 255 being no number."""
+FINITE = "satfinite"
 
 
 def arithmetic(em: Emitter, code: Instruction) -> None:
@@ -44,11 +52,11 @@ def arithmetic(em: Emitter, code: Instruction) -> None:
 
 
 def byte_of(em: Emitter, value: Value, kind: str) -> Value:
-    """A single as an 8-bit float, to nearest even; what is too large as the largest one."""
-    fraction, bias, most, beside = BYTES[kind]
+    """A single as a float of up to 8 bits, to nearest even; what is too large as the largest one."""
+    width, fraction, bias, most, beside = BYTES[kind]
     bits = em.fit(value, "i32")
     size = em.op("and", bits, word(em, 0x7FFFFFFF))
-    sign = em.op("and", em.op("lshr", bits, word(em, 24)), word(em, 0x80))
+    sign = em.op("and", em.op("lshr", bits, word(em, 32 - width)), word(em, 1 << width - 1))
     drop = 23 - fraction
     odd = em.op("and", em.op("lshr", size, word(em, drop)), word(em, 1))
     base = em.op("sub", size, word(em, 127 - bias << 23))
@@ -60,45 +68,98 @@ def byte_of(em: Emitter, value: Value, kind: str) -> Value:
     large = em.op("icmp uge", size, word(em, 0x47800000), result="i1")  # 65536; the sum above may overflow
     result = em.intrinsic("umin", em.select(small, steps, normal), word(em, most))
     result = em.op("or", em.select(large, word(em, most), result), sign)
-    return em.select(em.op("icmp ugt", size, word(em, 0x7F800000), result="i1"), word(em, NAN), result)
+    none = word(em, NAN if width == 8 else most)
+    return em.select(em.op("icmp ugt", size, word(em, 0x7F800000), result="i1"), none, result)
 
 
 def from_byte(em: Emitter, byte: Value, kind: str) -> Value:
-    """An 8-bit float (in a word) as the bits of a 16-bit one, exactly."""
+    """A float of up to 8 bits (in a word) as the bits of a 16-bit one, exactly."""
     if kind == "e5m2x2":
         found = em.cast("trunc", em.op("shl", byte, word(em, 8)), "i16")
         size = em.op("and", byte, word(em, 0x7F))
         nan = em.op("icmp ugt", size, word(em, 0x7C), result="i1")
         return em.select(nan, em.ints("i16", 0x7FFF), found)
-    size = em.op("and", byte, word(em, 0x7F))
-    sign = em.op("shl", em.op("and", byte, word(em, 0x80)), word(em, 24))
-    value = em.op("fmul", em.fit(em.op("shl", size, word(em, 20)), "float"), single(em, 127 + 120 << 23))
-    bits = em.op("or", em.fit(value, "i32"), sign)
-    nan = em.op("icmp eq", size, word(em, NAN), result="i1")
-    return narrow(em, em.fit(em.select(nan, word(em, 0x7FC00000), bits), "float"), "f16")
+    width, fraction, bias = BYTES[kind][:3]
+    size = em.op("and", byte, word(em, (1 << width - 1) - 1))
+    sign = em.op("shl", em.op("and", byte, word(em, 1 << width - 1)), word(em, 32 - width))
+    scaled = em.fit(em.op("shl", size, word(em, 23 - fraction)), "float")
+    bits = em.op("or", em.fit(em.op("fmul", scaled, single(em, 254 - bias << 23)), "i32"), sign)
+    if width == 8:
+        bits = em.select(em.op("icmp eq", size, word(em, NAN), result="i1"), word(em, 0x7FC00000), bits)
+    return narrow(em, em.fit(bits, "float"), "f16")
 
 
-def convert(em: Emitter, code: Instruction) -> None:
-    """cvt.rn.satfinite{.relu} to pairs of bytes, from two singles or .f16x2; cvt.rn{.relu}.f16x2 from them."""
-    to, source, mods = code.mods[-2], code.mods[-1], code.mods[:-2]
-    relu = "relu" in mods
-    if to in BYTES:
-        if [m for m in mods if m != "relu"] != ["rn", "satfinite"] or source not in ("f32", "f16x2"):
-            unknown(em, code)
-        operands(em, code, 3 if source == "f32" else 2)
-        if source == "f32":
-            high, low = (em.read(o, "f32") for o in code.operands[1:])
-        else:
-            low, high = (widen(em, v, "f16") for v in halves(em, code.operands[1]))
-        low, high = (byte_of(em, clamp(em, v) if relu else v, to) for v in (low, high))
-        both = em.op("or", low, em.op("shl", high, word(em, 8)))
-        em.write(code.operands[0], em.cast("trunc", both, "i16"))
+def packed(em: Emitter, code: Instruction, kind: str, low: Value, high: Value) -> None:
+    """Write two numbers of up to 8 bits: of 4 bits side by side in a byte, else in a byte each."""
+    apart = 4 if kind == "e2m1x2" else 8
+    both = em.op("or", low, em.op("shl", high, word(em, apart)))
+    em.write(code.operands[0], em.cast("trunc", both, "i8" if apart == 4 else "i16"))
+
+
+def singles(em: Emitter, code: Instruction, source: str) -> tuple[Value, Value]:
+    """The two numbers that are converted, the lower one first: operands of .f32, or the halves of one."""
+    operands(em, code, 3 if source == "f32" else 2)
+    if source == "f32":
+        high, low = (em.read(o, "f32") for o in code.operands[1:])
+    else:
+        low, high = (widen(em, v, source[:-2]) for v in halves(em, code.operands[1]))
+    return low, high
+
+
+def exponent_of(em: Emitter, value: Value, up: bool, finite: bool) -> Value:
+    """A single as .ue8m0: its power of two, the next one where .rp (`up`) asks for it; the sign is dropped."""
+    size = em.op("and", em.fit(value, "i32"), word(em, 0x7FFFFFFF))
+    infinite = em.op("icmp uge", size, word(em, 0x7F800000), result="i1")
+    none = em.op("icmp ugt", size, word(em, 0x7F800000), result="i1")
+    if up:
+        tiny = em.op("icmp ule", size, word(em, 0x00400000), result="i1")  # 0 is 2 to the -127th
+        size = em.select(tiny, word(em, 0), em.op("add", size, word(em, 0x7FFFFF)))
+    found = em.op("lshr", size, word(em, 23))
+    if finite:
+        found = em.intrinsic("umin", em.select(infinite, word(em, 254), found), word(em, 254))
+    return em.select(none, word(em, 255), em.intrinsic("umin", found, word(em, 255)))
+
+
+def scales(em: Emitter, code: Instruction, to: str, source: str, mods: list[str]) -> None:
+    """cvt.rz, .rp{.satfinite}.ue8m0x2 from two singles or .bf16x2; cvt.rn.bf16x2.ue8m0x2."""
+    if to == SCALES and source in ("f32", "bf16x2") and mods in (["rz"], ["rp"], ["rz", FINITE], ["rp", FINITE]):
+        pair = singles(em, code, source)
+        low, high = (exponent_of(em, value, mods[0] == "rp", FINITE in mods) for value in pair)
+        packed(em, code, to, low, high)
         return
-    if source not in BYTES or to != "f16x2" or [m for m in mods if m != "relu"] != ["rn"]:
+    if (to, source, mods) != ("bf16x2", SCALES, ["rn"]):
         unknown(em, code)
     operands(em, code)
     both = em.cast("zext", em.read(code.operands[1], "b16"), "i32")
-    parts = [em.op("and", both, word(em, 255)), em.op("lshr", both, word(em, 8))]
+    found = []
+    for byte in (em.op("and", both, word(em, 255)), em.op("lshr", both, word(em, 8))):
+        lowest = em.op("icmp eq", byte, word(em, 0), result="i1")
+        none = em.op("icmp eq", byte, word(em, 255), result="i1")
+        bits = em.select(lowest, word(em, 0x40), em.op("shl", byte, word(em, 7)))
+        found.append(em.cast("trunc", em.select(none, word(em, 0x7FFF), bits), "i16"))
+    em.write(code.operands[0], joined(em, found[0], found[1]))
+
+
+def convert(em: Emitter, code: Instruction) -> None:
+    """cvt.rn.satfinite{.relu} to pairs of up to 8 bits, from two singles or .f16x2; cvt.rn{.relu}.f16x2 from them."""
+    to, source, given = code.mods[-2], code.mods[-1], code.mods[:-2]
+    mods = [m for m in given if m != "relu"]
+    relu = len(mods) < len(given)
+    if SCALES in (to, source):
+        scales(em, code, to, source, list(given))
+        return
+    if to in BYTES:
+        if mods != ["rn", FINITE] or source not in (("f32", "f16x2") if BYTES[to][0] == 8 else ("f32",)):
+            unknown(em, code)
+        low, high = (byte_of(em, clamp(em, v) if relu else v, to) for v in singles(em, code, source))
+        packed(em, code, to, low, high)
+        return
+    if source not in BYTES or to != "f16x2" or mods != ["rn"]:
+        unknown(em, code)
+    operands(em, code)
+    apart, kind = (4, "b8") if source == "e2m1x2" else (8, "b16")
+    both = em.cast("zext", em.read(code.operands[1], kind), "i32")
+    parts = [em.op("and", both, word(em, (1 << apart) - 1)), em.op("lshr", both, word(em, apart))]
     wide = [from_byte(em, part, source) for part in parts]
     if relu:
         wide = [narrow(em, clamp(em, widen(em, v, "f16")), "f16") for v in wide]

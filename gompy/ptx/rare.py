@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .forms import Lowering
 
 HALF_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "tf32"))
-PACKED_TYPES = frozenset(("f32x2", "e4m3x2", "e5m2x2"))
+PACKED_TYPES = frozenset(("f32x2", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "e2m1x2", "ue8m0x2"))
 TRUE = Value("i1", False, "true")
 ORDERS = frozenset(("relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "cluster"))
 
@@ -250,6 +250,9 @@ def pairs_of_integers(em: Emitter, code: Instruction) -> None:
     """add, min, max on .s16x2 and .u16x2; .relu of min and max (also of .s32)."""
     kind = code.mods[-1] if code.mods else ""
     relu = "relu" in code.mods
+    if kind == "f32" and len(code.operands) == 4:
+        extreme_of_three(em, code)
+        return
     if any(m != "relu" for m in code.mods[:-1]) or (relu and (code.base == "add" or kind[:1] == "u")):
         if "xorsign" in code.mods and kind == "f32":
             signed_extreme(em, code)
@@ -272,6 +275,20 @@ def pairs_of_integers(em: Emitter, code: Instruction) -> None:
             parts.append(em.intrinsic("smax", value, word(em, 0)) if relu else value)
     low = em.op("and", parts[0], word(em, 0xFFFF))
     em.write(code.operands[0], em.op("or", low, em.op("shl", parts[1], word(em, 16))))
+
+
+def extreme_of_three(em: Emitter, code: Instruction) -> None:
+    """min, max{.ftz}{.NaN}{.abs}.f32 d, a, b, c, from sm_100 on."""
+    typed(em, code, frozenset(("f32",)), "ftz", "NaN", "abs")
+    from . import half
+    from .forms import flush
+
+    values = [em.read(o, "f32") for o in code.operands[1:]]
+    if "ftz" in code.mods:
+        values = [flush(em, v) for v in values]
+    if "abs" in code.mods:
+        values = [em.intrinsic("fabs", v) for v in values]
+    em.write(code.operands[0], half.extreme(em, code, [half.extreme(em, code, values[:2]), values[2]]))
 
 
 def signed_extreme(em: Emitter, code: Instruction) -> None:
@@ -368,6 +385,9 @@ NEUTRAL = {"add": 0, "or": 0, "xor": 0, "and": -1, "umin": -1, "umax": 0, "smin"
 
 def reduce(em: Emitter, code: Instruction) -> None:
     """redux.sync.op.type d, a, mask: over the lanes of the mask."""
+    if code.mods[-1:] == ("f32",):
+        extreme_of_lanes(em, code)
+        return
     if len(code.mods) != 3 or code.mods[0] != "sync" or code.mods[1] not in REDUCTIONS:
         unknown(em, code)
     name, kind = code.mods[1], code.mods[2]
@@ -382,6 +402,41 @@ def reduce(em: Emitter, code: Instruction) -> None:
         neutral = em.splat(word(em, NEUTRAL[name]))
         chosen = em.new(f"select <32 x i1> {em.lanes(mask)}, {value.typed}, {neutral.typed}")
         return em.new(f"call i32 @llvm.vector.reduce.{name}.v32i32(<32 x i32> {chosen})")
+
+    if not group.vector:
+        em.write(code.operands[0], Value("i32", False, over(group.text)))
+        return
+    masks = [em.new(f"extractelement {group.typed}, i32 {lane}") for lane in range(32)]
+    em.write(code.operands[0], each_lane(em, [over(mask) for mask in masks], "i32"))
+
+
+FLOAT_MODS = ((), ("abs",), ("NaN",), ("abs", "NaN"))
+"""What redux on singles may have behind its operation."""
+
+
+def extreme_of_lanes(em: Emitter, code: Instruction) -> None:
+    """redux.sync.min, .max{.abs}{.NaN}.f32 d, a, mask: lanes that have no number count with .NaN only."""
+    if code.mods[:-1] not in [("sync", name, *mods) for name in ("min", "max") for mods in FLOAT_MODS]:
+        unknown(em, code)
+    operands(em, code)
+    from .matrix import LANES, picked
+
+    value, group = em.splat(em.read(code.operands[1], "f32")), members(em, code, 2)
+    if "abs" in code.mods:
+        value = em.intrinsic("fabs", value)
+    heeds = "NaN" in code.mods
+    name = ("minimum" if code.mods[1] == "min" else "maximum") + ("" if heeds else "num")
+    # What does not change the result: without .NaN, so that lanes without a number have none to give, a NaN.
+    outside = (0x7F800000 if code.mods[1] == "min" else 0xFF800000) if heeds else 0x7FFFFFFF
+
+    def over(mask: str) -> str:
+        neutral = em.splat(em.float_constant(outside, 32, "float"))
+        found = Value("float", True, em.new(f"select <32 x i1> {em.lanes(mask)}, {value.typed}, {neutral.typed}"))
+        for step in (16, 8, 4, 2, 1):
+            found = em.intrinsic(name, found, picked(em, found, [lane ^ step for lane in LANES]))
+        none = em.op("fcmp uno", found, found, result="i1")
+        bits = em.select(none, word(em, 0x7FFFFFFF), em.fit(found, "i32"))
+        return em.new(f"extractelement {bits.typed}, i32 0")
 
     if not group.vector:
         em.write(code.operands[0], Value("i32", False, over(group.text)))
@@ -554,7 +609,7 @@ def special(em: Emitter, name: str) -> Value:
         value = Value("i64", False, em.warp_field("workspace", "i64"))
         value = value if base[-1] == "1" else em.op("lshr", value, em.ints("i64", 32))
         return em.cast("trunc", value, "i32")
-    if base in ("%cluster_ctaid", "%cluster_ctarank") or base[:7] == "%envreg" or base[:3] == "%pm":
+    if base in ("%cluster_ctaid", "%cluster_ctarank") or base[:4] in ("%env", "%res") or base[:3] == "%pm":
         return em.ints("i64" if base[-3:] == "_64" else "i32", 0)
     if base in ("%is_explicit_cluster", "%current_graph_exec"):
         return em.ints("i1" if base[1] == "i" else "i64", 0)

@@ -158,6 +158,12 @@ def whole(bits: int, signed: bool, mode: str, width: int = 32) -> int:
     return max(low, min(high, value)) & (1 << width) - 1
 
 
+def finite(bits: int | None, top: int, step: int = 1) -> int | None:
+    """.satfinite: the largest number in place of an infinity, whose bits are `top`."""
+    sign = 0x8000 if top < 0x10000 else 0x80000000
+    return bits - step if bits in (top, top | sign) else bits
+
+
 def pairs(model: Callable[..., int | None]) -> Callable[..., tuple[int | None, int | None]]:
     return lambda *words: (model(*(w & 0xFFFF for w in words)), model(*(w >> 16 for w in words)))
 
@@ -214,6 +220,16 @@ def forms() -> Iterator[Form]:
     yield Form("cvt.rz.f16.u32", "f16", ("b32",), lambda a: encode(Fraction(a), "f16", "rz"))
     tf32 = lambda a: None if a & 0x7FFFFFFF > 0x7F800000 else a + 0x1000 & 0xFFFFE000  # noqa: E731
     yield Form("cvt.rna.tf32.f32", "b32", ("f32",), tf32)
+    even = lambda a: None if a & 0x7FFFFFFF > 0x7F800000 else a + 0xFFF + (a >> 13 & 1) & 0xFFFFE000  # noqa: E731
+    yield Form("cvt.rn.tf32.f32", "b32", ("f32",), even)
+    yield Form("cvt.rna.satfinite.tf32.f32", "b32", ("f32",), lambda a: finite(tf32(a), 0x7F800000, 0x2000))
+    yield Form("cvt.rn.satfinite.tf32.f32", "b32", ("f32",), lambda a: finite(even(a), 0x7F800000, 0x2000))
+    for kind, top in (("f16", 0x7C00), ("bf16", 0x7F80)):
+        for mode in ("rn", "rz"):
+            one = lambda a, k=kind, m=mode, t=top: finite(converted(k, "f32", m)(a), t)  # noqa: E731
+            both = lambda a, b, f=one: (f(b), f(a))  # noqa: E731
+            yield Form(f"cvt.{mode}.satfinite.{kind}.f32", kind, ("f32",), one)
+            yield Form(f"cvt.{mode}.satfinite.{kind}x2.f32", f"{kind}x2", ("f32", "f32"), both)
 
 
 FORMS = list(forms())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 
@@ -330,6 +331,58 @@ def test_reductions(device: Device, operation: str) -> None:
         assert found[64 + lane] == (3 if lane < 5 else model(values[5:]) & WORD)
 
 
+FLOAT_EXTREMES = ("min", "max", "min.NaN", "max.NaN", "min.abs", "max.abs", "min.abs.NaN", "max.abs.NaN")
+
+
+def extreme(operation: str, values: list[float]) -> float:
+    """The least or largest of numbers; with .NaN nothing, if one is none."""
+    name, *mods = operation.split(".")
+    if "abs" in mods:
+        values = [abs(value) for value in values]
+    numbers = [value for value in values if not math.isnan(value)]
+    if not numbers or ("NaN" in mods and len(numbers) < len(values)):
+        return math.nan
+    return min(numbers) if name == "min" else max(numbers)
+
+
+def same_float(bits: int, value: float) -> bool:
+    """Whether the bits of a single mean a number; of NaNs there is one."""
+    return bits == 0x7FFFFFFF if math.isnan(value) else bits == int(np.float32(value).view(np.uint32))
+
+
+@pytest.mark.parametrize("operation", FLOAT_EXTREMES)
+def test_reductions_of_floats(device: Device, operation: str) -> None:
+    """redux of singles: of all lanes, of groups of eight, in a branch; group 1 has one NaN, group 2 only such."""
+    data = np.random.default_rng(7).standard_normal(32).astype(np.float32)
+    data[9], data[16:24] = math.nan, math.nan
+    body = f"""mad.wide.u32 %x, %t, 4, %d; ld.global.u32 %i, [%x]; and.b32 %j, %t, 24; mov.u32 %r8, 255;
+        shl.b32 %r9, %r8, %j; redux.sync.{operation}.f32 %r0, %i, -1; redux.sync.{operation}.f32 %r1, %i, %r9;
+        mov.u32 %r2, 3; setp.ge.u32 %p, %t, 8; @%p bra out; redux.sync.{operation}.f32 %r2, %i, 0xff;
+        out: st.global.u32 [%o], %r0; st.global.u32 [%o+128], %r1; st.global.u32 [%o+256], %r2;"""
+    found = run(device, body, data.tobytes()).tolist()
+    values = data.tolist()
+    for lane in range(32):
+        assert same_float(found[lane], extreme(operation, values))
+        assert same_float(found[32 + lane], extreme(operation, values[lane & 24 : (lane & 24) + 8]))
+        assert found[64 + lane] == 3 if lane >= 8 else same_float(found[64 + lane], extreme(operation, values[:8]))
+
+
+@pytest.mark.parametrize("operation", FLOAT_EXTREMES)
+def test_extremes_of_three(device: Device, operation: str) -> None:
+    """min, max with three operands, as Triton writes them for sm_100."""
+    name, *mods = operation.split(".")
+    opcode = ".".join([name, *sorted(mods)])  # .NaN stands before .abs
+    data = np.random.default_rng(8).standard_normal(96).astype(np.float32)
+    data[::7] = math.nan
+    data[[30, 31, 32]] = math.nan
+    body = f"""mad.wide.u32 %x, %t, 12, %d; .reg .f32 %f<4>; ld.global.f32 %f0, [%x]; ld.global.f32 %f1, [%x+4];
+        ld.global.f32 %f2, [%x+8]; {opcode}.f32 %f3, %f0, %f1, %f2; st.global.f32 [%o], %f3;"""
+    found = run(device, body, data.tobytes()).view(np.float32)[:32].tolist()
+    want = [extreme(operation, data[3 * lane : 3 * lane + 3].tolist()) for lane in range(32)]
+    assert [str(value) for value in found] == [str(value) for value in want]
+    assert math.isnan(want[10])
+
+
 def test_votes_of_groups(device: Device) -> None:
     """vote.sync with different masks in one warp, as cooperative groups' tiles have them."""
     data = np.array([1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0] * 2, dtype=np.uint32)
@@ -538,6 +591,9 @@ def test_special_registers(device: Device) -> None:
         device, body + "".join(f"st.global.u32 [%o+{128 * i}], %r{i};" for i in range(9)), struct.pack("<2I", 12, 0)
     )
     assert [int(found[32 * i]) for i in (0, 1, 2, 3, 4, 5, 8)] == [32, 1, 0, 1, 0, 0, 12]
+    fourth = ("%tid.w", "%ntid.w", "%ctaid.w", "%cluster_ctaid.w", "%reserved_smem_offset_begin")
+    body = "".join(f"mov.u32 %r0, {name}; st.global.u32 [%o+{128 * i}], %r0;" for i, name in enumerate(fourth))
+    assert not run(device, "mov.u32 %r0, 7;" + body)[: 32 * len(fourth)].any()
     assert found[32 * 7] in (0, 1)
     assert list(found[288:320]) == list(range(12, 44))
 
