@@ -12,6 +12,8 @@ cdef int check_array(void **to, const CUDA_ARRAY3D_DESCRIPTOR *d, context **c) n
     if d.Flags & ~<unsigned>(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
                              | CUDA_ARRAY3D_TEXTURE_GATHER):  # tld4 reads all arrays here
         return CUDA_ERROR_NOT_SUPPORTED
+    if d.Flags & CUDA_ARRAY3D_TEXTURE_GATHER and d.Depth and not d.Flags & CUDA_ARRAY3D_LAYERED:
+        return CUDA_ERROR_INVALID_VALUE  # of three dimensions
     return CUDA_SUCCESS
 
 

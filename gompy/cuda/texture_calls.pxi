@@ -30,6 +30,33 @@ cdef struct texture_description:   # CUDA_TEXTURE_DESC
     int rest[12]
 
 
+cdef struct view_description:      # CUDA_RESOURCE_VIEW_DESC
+    int format
+    size_t size[3]
+    unsigned levels[2]             # the first and the last one
+    unsigned layers[2]
+    unsigned rest[16]
+
+
+cdef bint is_all(const view_description *v, const ptx_texture *t) noexcept nogil:
+    """Whether a view shows an array as it is."""
+    cdef uint32_t[8] formats = [PTX_TEXTURE_U8, PTX_TEXTURE_S8, PTX_TEXTURE_U16, PTX_TEXTURE_S16,
+                                PTX_TEXTURE_U32, PTX_TEXTURE_S32, PTX_TEXTURE_HALF, PTX_TEXTURE_FLOAT]
+    cdef uint32_t[3] size = [t.width, t.height, t.depth]
+    cdef int i
+    if v.format != 0:  # else the array's; CUresourceViewFormat: each format of one, two and four components
+        if not 1 <= v.format <= 24 or t.format != formats[(v.format - 1) / 3]:
+            return False
+        if t.channels != <uint32_t>1 << (v.format - 1) % 3:
+            return False
+    for i in range(3):
+        if v.size[i] != size[i] and not (i > 0 and v.size[i] == 0 and size[i] == 1):
+            return False
+    if v.levels[0] != 0 or v.levels[1] != (t.levels - 1 if t.levels else 0) or v.layers[0] != 0:
+        return False
+    return v.layers[1] == (t.depth - 1 if t.flags & PTX_TEXTURE_LAYERS else 0)
+
+
 cdef int describe_texture(ptx_texture *t, const resource_description *r, const texture_description *d) noexcept nogil:
     """The record that kernels read."""
     cdef size_t element = component_bytes(r.format) * r.channels
@@ -103,7 +130,8 @@ cdef int describe_mipmap_texture(ptx_texture *t, void *p, const texture_descript
 
 cdef public int cuTexObjectCreate(uint64_t *to, const resource_description *r, const texture_description *d,
                                   const void *view) noexcept nogil:
-    """A texture of an array, a mipmapped array, linear memory or rows; views: CUDA_ERROR_NOT_SUPPORTED."""
+    """A texture of an array, a mipmapped array, linear memory or rows; views of a part, or of another format:
+    CUDA_ERROR_NOT_SUPPORTED."""
     cdef context *c
     cdef ptx_texture t
     cdef uint64_t address
@@ -112,14 +140,16 @@ cdef public int cuTexObjectCreate(uint64_t *to, const resource_description *r, c
         return answer
     if to == NULL or r == NULL or d == NULL or not 0 <= r.kind <= CU_RESOURCE_TYPE_PITCH2D:
         return CUDA_ERROR_INVALID_VALUE
-    if view != NULL:
-        return CUDA_ERROR_NOT_SUPPORTED
+    if view != NULL and r.kind not in (CU_RESOURCE_TYPE_ARRAY, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY):
+        return CUDA_ERROR_INVALID_VALUE
     if r.kind == CU_RESOURCE_TYPE_ARRAY:
         answer = describe_array_texture(&t, <void *>r.address, d)
     elif r.kind == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
         answer = describe_mipmap_texture(&t, <void *>r.address, d)
     else:
         answer = describe_texture(&t, r, d)
+    if answer == CUDA_SUCCESS and view != NULL and not is_all(<const view_description *>view, &t):
+        answer = CUDA_ERROR_NOT_SUPPORTED
     if answer != CUDA_SUCCESS:
         return answer
     address = alloc_in(c.device, &c.device.memory, OBJECT_BYTES, 512, TEXTURE, c, NULL, 0)

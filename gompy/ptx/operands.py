@@ -8,6 +8,7 @@ from .syntax import (
     FloatImmediate,
     Function,
     Immediate,
+    Instruction,
     Location,
     Memory,
     Module,
@@ -228,6 +229,9 @@ class Operands:
                 self.fail(f"unknown register '{word}'")
             else:
                 name = self.variable_scope.get(word, word)
+                chosen = self.scope.get(self.words[self.at + 1]) if self.word == "[" else None
+                if isinstance(chosen, Register):
+                    return self.chosen_element(word, name, chosen)
                 offset = self.element(word, name) if self.word == "[" else 0
                 offset += self.integer() if self.word in ("+", "-") else 0
                 return Symbol(name, offset)
@@ -237,19 +241,48 @@ class Operands:
             return Pair(found, self.named_operand())
         return found
 
-    def element(self, word: str, name: str) -> int:
-        """`[3]` after a variable's name: bytes before that element (tinygrad writes so)."""
+    def size_of_element(self, name: str, shown: str) -> int:
+        """Bytes of an element of a variable."""
         function = self.function
         assert function is not None
         own = {variable.name: variable for variable in (*function.shared, *function.locals)}
         variable = own.get(name) or self.module.variables.get(name)
+        if variable is None or not variable.element:
+            self.fail(f"'{shown}' is not an element of an array with one dimension")
+        assert variable is not None
+        return variable.element
+
+    def element(self, word: str, name: str) -> int:
+        """`[3]` after a variable's name: bytes before that element (tinygrad writes so)."""
         self.expect("[")
         index = self.integer()
         self.expect("]")
-        if variable is None or not variable.element:
-            self.fail(f"'{word}[{index}]' is not an element of an array with one dimension")
-        assert variable is not None
-        return index * variable.element
+        return index * self.size_of_element(name, f"{word}[{index}]")
+
+    def chosen_element(self, word: str, name: str, index: Register) -> Memory:
+        """`[%r]` or `[%r + 1]` after a variable's name (Dr.Jit writes so): what makes its address goes before."""
+        self.advance()
+        self.advance()
+        offset = self.integer() if self.word in ("+", "-") else 0
+        self.expect("]")
+        size = self.size_of_element(name, f"{word}[{index.name}]")
+        function = self.function
+        assert function is not None and function.body is not None
+        if index.type not in ("b32", "u32", "s32", "b64", "u64", "s64"):
+            self.fail(f"'{index.name}' of .{index.type} is no index")
+        start, place = (Register(f"%{name}@", "b64", len(function.registers) + i) for i in (0, 1))
+        function.registers += (start, place)
+        mods = ("lo", "u64") if index.type[1:] == "64" else ("wide", "s32" if index.type == "s32" else "u32")
+        self.before("mov", ("u64",), start, Symbol(name))
+        self.before("mad", mods, place, index, Immediate(size), start)
+        return Memory(place, offset * size)
+
+    def before(self, base: str, mods: tuple[str, ...], *operands: Operand) -> None:
+        """An instruction ahead of the one that is read."""
+        function = self.function
+        assert function is not None and function.body is not None
+        opcode = ".".join((base, *mods))
+        function.body.append(Instruction(opcode, operands, self.line, None, False, base, mods))
 
     def is_parameter(self, name: str) -> bool:
         """Whether the function at hand has this parameter or result."""

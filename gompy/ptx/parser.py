@@ -551,6 +551,10 @@ def parse(text: str, name: str = "ptx") -> Module:
     module = Parser(text.split("\0", 1)[0], name).parse()
     module.by_gcc = text.lstrip().startswith(GCC_BEGINS)
     module.library = is_library(module)
+    if ".shared" in text and not module.library:
+        from .from_zero import move
+
+        move(module)
     if DEBUGGER:
         module.text = text
     return module

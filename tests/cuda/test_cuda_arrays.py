@@ -122,6 +122,33 @@ def test_a_texture_of_three_dimensions(cuda: Driver) -> None:
     assert cuda.cuMemcpy3D_v2(byref(copy)) == INVALID_VALUE
 
 
+def view(form: int, *size: int, levels: tuple[int, int] = (0, 0), layers: tuple[int, int] = (0, 0)) -> bytes:
+    """CUDA_RESOURCE_VIEW_DESC."""
+    return struct.pack("<i4x3Q4I", form, *size, *levels, *layers).ljust(112, b"\0")
+
+
+def test_views(cuda: Driver) -> None:
+    """Of all of an array, as Dr.Jit asks for; others are not there."""
+    to, wanted = c_uint64(), struct.pack("<5I", 1, 1, 1, 0, 0).ljust(104, b"\0")
+    for array, whole, parts in (
+        (
+            cuboid(8, 4, 0),
+            view(13, 8, 4, 0),
+            (view(13, 8, 2, 0), view(16, 8, 4, 0), view(14, 8, 4, 0), view(25, 8, 4, 0)),
+        ),
+        (cuboid(8, 4, 2), view(0, 8, 4, 2), (view(0, 8, 4, 1), view(0, 8, 4, 2, levels=(0, 1)))),
+        (cuboid(8, 4, 3, 1), view(13, 8, 4, 3, layers=(0, 2)), (view(13, 8, 4, 3), view(13, 8, 4, 3, layers=(1, 2)))),
+    ):
+        made = cuda.handle("cuArray3DCreate_v2", array)
+        described = struct.pack("<iiQ", 0, 0, made.value or 0).ljust(144, b"\0")
+        assert cuda.cuTexObjectCreate(byref(to), described, wanted, whole) == SUCCESS
+        for part in parts:
+            assert cuda.cuTexObjectCreate(byref(to), described, wanted, part) == NOT_SUPPORTED
+    linear = struct.pack("<iiQIIQ", 2, 0, cuda.alloc(64), U32, 1, 64).ljust(144, b"\0")
+    assert cuda.cuTexObjectCreate(byref(to), linear, wanted, None) == SUCCESS
+    assert cuda.cuTexObjectCreate(byref(to), linear, wanted, view(13, 16, 0, 0)) == INVALID_VALUE
+
+
 def test_what_is_refused_and_what_ends(cuda: Driver) -> None:
     to, context = c_void_p(), c_void_p()
     for described, answer in (
@@ -137,6 +164,8 @@ def test_what_is_refused_and_what_ends(cuda: Driver) -> None:
     for shape in ((4, 5, 6, 4), (4, 4, 5, 4), (4, 4, 12, 4), (4, 4, 8, 5)):  # cubes that are none
         assert cuda.cuArray3DCreate_v2(byref(to), cuboid(*shape)) == INVALID_VALUE, shape
     assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 0, 16)) == NOT_SUPPORTED  # for depths
+    for depth, answer in ((0, SUCCESS), (4, INVALID_VALUE)):  # for gathering: of two dimensions
+        assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, depth, 8)) == answer
     assert cuda.cuArray3DCreate_v2(byref(to), cuboid(4, 4, 0, 1)) == INVALID_VALUE  # no layer
     array, back = cuda.handle("cuArray3DCreate_v2", cuboid(4, 4, 4)), ctypes.create_string_buffer(40)
     cuda.ok("cuArray3DGetDescriptor_v2", back, array)

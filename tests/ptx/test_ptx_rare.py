@@ -496,6 +496,24 @@ def test_an_element_of_an_array(device: Device) -> None:
 # --- directives and special registers --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("index", "made"), [
+    ("%j", "mov.u32 %j, %t;"),
+    ("%k - 2", ".reg .s32 %k; add.s32 %k, %t, 2;"),
+    ("%k + 9", ".reg .s32 %k; sub.s32 %k, %t, 9;"),
+    ("%y + 1", "cvt.u64.u32 %y, %t; sub.u64 %y, %y, 1;"),
+])  # fmt: skip
+def test_a_chosen_element_of_an_array(device: Device, index: str, made: str) -> None:
+    """`array[%r + 1]` without an address's brackets, as Dr.Jit writes its calls."""
+    before = ".extern .global .u64 table[32];\n.global .align 8 .u64 table[32] = {%s};\n.shared .u32 words[32];\n"
+    body = f"""{made} ld.global.u64 %x, table[{index}]; cvt.u32.u64 %r0, %x;
+        st.shared.u32 words[{index}], %r0; bar.sync 0;
+        xor.b32 %i, %t, 5; mul.wide.u32 %z, %i, 4; mov.u64 %w, words; add.u64 %z, %z, %w; ld.shared.u32 %r1, [%z];
+        st.global.u32 [%o], %r0; st.global.u32 [%o+128], %r1;"""
+    numbers = [7 * lane + 3 for lane in range(32)]
+    found = run(device, body, before=before % ", ".join(map(str, numbers))).tolist()
+    assert found[:64] == numbers + [numbers[lane ^ 5] for lane in range(32)]
+
+
 @pytest.mark.parametrize("early", [False, True])
 def test_aliases(device: Device, early: bool) -> None:
     """A second name, as GCC writes it with -malias, also before the definition; the function calls itself by it."""
@@ -610,6 +628,8 @@ def test_special_registers(device: Device) -> None:
         ("match.some.sync.b32 %i, %j, -1;", "unknown opcode 'match.some.sync.b32'"),
         ("mma.sync.aligned %i, %j;", "unknown opcode 'mma.sync.aligned'"),
         ("mov.u32 %i, %cluster_size;", "unknown register '%cluster_size'"),
+        (".shared .u32 s[2][2]; ld.shared.u32 %i, s[%j];", "'s[%j]' is not an element of an array with one dimension"),
+        (".shared .u32 s[2]; ld.shared.u32 %i, s[%h0];", "'%h0' of .b16 is no index"),
         (".shared .u32 s[2][2]; mov.u64 %x, s[1];", "'s[1]' is not an element of an array with one dimension"),
         ("mov.u64 %x, k[1];", "'k[1]' is not an element of an array with one dimension"),
         ("cp.async.ca.shared.global [%x], [%y], 5;", "copies 4, 8 or 16 bytes"),

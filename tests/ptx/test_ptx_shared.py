@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite")
 
 from ptx_tools import HEAD, device, needs_executor
 
-from gompy.ptx.device import Device
+from gompy.ptx.device import Device, ExecutorError
 
 __all__ = ["device"]
 
@@ -78,3 +78,29 @@ def test_declared_with_a_size_and_defined_elsewhere(device: Device) -> None:
     kernel = device.load(DECLARED, other).function("k")
     kernel.launch((1, 1, 1), (1, 1, 1), [out])
     assert kernel.attributes().shared_bytes == 512 + 64
+
+
+NAMELESS = """.visible .entry k (.param .u64 po) { .reg .u64 %o; .reg .b32 %t, %base, %i, %j, %r; ld.param.u64 %o, [po];
+  mov.u32 %t, %tid.x; mad.wide.u32 %o, %t, 4, %o; shl.b32 %base, %t, 2; mul.lo.u32 %i, %t, 3; xor.b32 %j, %base, 28;
+  st.shared.u32 [%base+64], %i; setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [0], %t; bar.sync 0;
+  ld.shared.u32 %r, [%j+64]; st.global.u32 [%o], %r; atom.shared.add.u32 %r, [0], 1; st.global.u32 [%o+128], %r; ret; }
+""".replace("%r;", "%r; .reg .pred %p;", 1)
+
+
+def test_without_a_name(device: Device) -> None:
+    """Addresses count from 0 where the object has no shared variable, as in Halide's code."""
+    out = device.upload(bytes(256))
+    device.load(HEAD + NAMELESS).function("k").launch((1, 1, 1), (32, 1, 1), [out], shared=64 + 128)
+    found = np.frombuffer(device.download(out, 256), dtype=np.uint32).tolist()
+    assert found[:32] == [3 * (lane ^ 7) for lane in range(32)]
+    assert sorted(found[32:]) == list(range(32))
+    assert device.warnings == []
+
+
+@pytest.mark.parametrize("more", [".shared .u32 other;", ".func f () { ret; }", ".extern .func f ();"])
+def test_where_addresses_may_come_from_elsewhere(more: str) -> None:
+    """Of a variable, or of another function: a small number is none of shared memory then."""
+    with Device(1 << 20) as here, pytest.raises(ExecutorError) as failure:
+        module = here.load(f"{HEAD}{more}\n{NAMELESS}")
+        module.function("k").launch((1, 1, 1), (32, 1, 1), [here.upload(bytes(256))], shared=64 + 128)
+    assert "illegal address 0x" in failure.value.log
