@@ -60,9 +60,8 @@ cdef bint need_executor() noexcept nogil:
     global executor_answer
     cdef char path[4096]
     cdef void *library
-    pthread_mutex_lock(&driver_lock)
-    if executor_answer == 0:
-        executor_answer = -1
+    cdef int answer = -1
+    if executor_answer == 0:  # without a lock: who has it would wait for the loader's; others write the same
         if own_folder(path, sizeof(path) - 64):
             memcpy(path + strlen(path), EXECUTOR, strlen(EXECUTOR) + 1)
             library = dlopen(path, RTLD_NOW | RTLD_LOCAL)
@@ -100,6 +99,6 @@ cdef bint need_executor() noexcept nogil:
                     and ptx.kernels != NULL and ptx.name != NULL and ptx.param != NULL and ptx.launch != NULL
                     and ptx.note != NULL
                 ):
-                    executor_answer = 1
-    pthread_mutex_unlock(&driver_lock)
+                    answer = 1
+        executor_answer = answer
     return executor_answer == 1

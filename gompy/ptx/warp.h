@@ -506,12 +506,22 @@ gompy_clock (int which)
   return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* A place below the package that this library is of: its path in TEXT; -1 if there is none.  */
+/* Where the package is that this library is of; "" if it is of none.  Found when the library is loaded: dladdr waits
+   for the loader's lock, which another thread may have whose library's constructor waits for the compiler's lock.  */
+static char gompy_root[PATH_MAX];
+
+__attribute__ ((constructor)) static void
+gompy_find_root (void)
+{
+  if (!gompy_package_root (gompy_root))
+    gompy_root[0] = 0;
+}
+
+/* A place below the package: its path in TEXT; -1 if there is none.  */
 static int
 gompy_own_path (char *text, size_t size, const char *below)
 {
-  char root[PATH_MAX];
-  return gompy_package_root (root) && snprintf (text, size, "%s/gompy/%s", root, below) < (int) size ? 0 : -1;
+  return gompy_root[0] && snprintf (text, size, "%s/gompy/%s", gompy_root, below) < (int) size ? 0 : -1;
 }
 
 /* Where the PTX compiler is.  */
