@@ -56,7 +56,6 @@ gompy_space_map (struct gompy_space *space, uint64_t size)
   if (space->lines && space->words)
     {
       madvise (lines, gompy_lines_size (size), MADV_HUGEPAGE);
-      madvise (words, gompy_words_size (size), MADV_HUGEPAGE);
       return 0;
     }
   gompy_space_unmap (space, size);
@@ -103,6 +102,7 @@ gompy_race_window (struct gompy_races *r, uint64_t base, uint64_t size)
   r->base = base;
   r->size = size;
   r->nworks = 0;
+  r->scattered = 0;
   return gompy_space_map (&r->memory, size);
 }
 

@@ -193,10 +193,16 @@ gompy_race_stepping (const uint64_t *a, uint32_t mask, uint32_t size)
   return mask >> lane >> 1 & 1 && step > size && step <= 4u << GOMPY_ROW_MOST && !(step & (step - 1));
 }
 
-/* Lanes that go their own ways: what is remembered of their words is fetched together.  */
+/* Lanes that go their own ways: what is remembered of their words is fetched together.  It takes large pages from the
+   first such lanes on: a few words here and there would have many of these made for nothing.  */
 static inline void
-gompy_race_fetch (const struct gompy_races *r, uint32_t mask, const uint64_t *a, int writes)
+gompy_race_fetch (struct gompy_races *r, uint32_t mask, const uint64_t *a, int writes)
 {
+  if (!r->scattered)
+    {
+      r->scattered = 1;
+      madvise (r->memory.words, gompy_words_size (r->size), MADV_HUGEPAGE);
+    }
   for (; mask; mask &= mask - 1)
     {
       uint64_t offset = a[__builtin_ctz (mask)] - r->base;

@@ -188,6 +188,7 @@ struct gompy_races
   int32_t gain, puts_off;               /* what it has saved; whether it is done until the next barrier of all */
   int watched;                          /* stores are to be told: nothing is put off */
   struct gompy_space memory;            /* of the window of device memory at `base` */
+  int scattered;                        /* lanes have gone their own ways there */
   uint64_t base, size;
   struct gompy_flag **flags;            /* a hash table: a power of two of chains */
   uint32_t flag_bits, nflags;
