@@ -5,7 +5,7 @@
 #define GOMPY_PTX_RACE_LATER_H
 
 #include "race_rows.h"
-#include "race_marks.h"
+#include "race_strips.h"
 
 enum
 {
@@ -62,8 +62,15 @@ gompy_race_row_later (struct gompy_races *r, const struct gompy_access *access, 
   if (!(later = gompy_later_room (r)))
     return gompy_later_no_more (r);
   uint32_t mine = gompy_mark_of (r, gompy_who_warp (access->who), access->in_step, &step);
-  if (!gompy_mark_row (r, (int64_t) offset >> 2, mask, shift, mine, step, access->writes))
-    return gompy_later_no_more (r);
+  if (!(r->by_strips && size == 4
+        && gompy_strips_row (r, (int32_t) ((int64_t) offset >> 2), mask, gompy_who_warp (access->who), access->in_step,
+                             access->writes)))
+    {
+      if (r->by_strips)
+        gompy_strips_end (r);
+      if (!gompy_mark_row (r, (int64_t) offset >> 2, mask, shift, mine, step, access->writes))
+        return gompy_later_no_more (r);
+    }
   later->access = *access;
   later->mask = mask;
   later->its = later->lanes = 0;
@@ -137,6 +144,8 @@ gompy_race_later (struct gompy_races *r, const struct gompy_access *access, uint
   if (access->who & GOMPY_WHO_STRONG || size & (size - 1) || size > 16 || !(later = gompy_later_room (r)))
     return gompy_later_no_more (r);
   uint32_t mine = gompy_mark_of (r, gompy_who_warp (access->who), access->in_step, &step);
+  if (r->by_strips)
+    gompy_strips_end (r);
   if (!(its ? gompy_mark_one (r, access, *a - GOMPY_SHARED_BASE, its)
             : gompy_mark_lanes (r, a, mask, size, mine, step, access->writes)))
     return gompy_later_no_more (r);

@@ -175,11 +175,15 @@ gompy_race_new_shared (struct gompy_races *r)
   if (r->gain > GOMPY_GAIN)
     r->gain = GOMPY_GAIN;
   r->puts_off = r->gain >= 0 && r->marks && !r->watched;
+  r->strips_rest -= r->strips_rest > 0;
+  r->by_strips = r->puts_off && r->strips && !r->strips_rest;
   r->nlater = r->nlater_lanes = 0;
   r->stamp += GOMPY_STAMP;
   if (!r->stamp && r->marks)
     {
       memset (r->marks, 0, r->nmarks * sizeof *r->marks);
+      if (r->strips)
+        memset (r->strips, 0, (r->nmarks / GOMPY_STRIP + 1) * sizeof *r->strips);
       r->stamp = GOMPY_STAMP;
     }
 }
@@ -312,8 +316,10 @@ static void
 gompy_race_make_marks (struct gompy_races *r, uint64_t words)
 {
   free (r->marks);
+  free (r->strips);
   r->marks = words >> 28 ? NULL : calloc (words, sizeof *r->marks);
   r->nmarks = r->marks ? (uint32_t) words : 0;
+  r->strips = r->marks ? calloc (words / GOMPY_STRIP + 1, sizeof *r->strips) : NULL;
 }
 
 /* Room for one more run; 0, or -1 for lack of memory.  */

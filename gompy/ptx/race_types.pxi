@@ -157,7 +157,8 @@ cdef extern from "race_later.h" nogil:
     uint32_t gompy_race_take_later(gompy_races *)
 
 cdef extern from "race_told.h" nogil:
-    void *gompy_race_row_op()
+    void gompy_told_row(gompy_warp *, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
+                        uint32_t line)
 
 cdef extern from "race_notes.h" nogil:
     bint gompy_note_possible(const gompy_races *, uint64_t address, uint32_t size)

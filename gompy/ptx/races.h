@@ -114,6 +114,11 @@ struct gompy_work
 };
 enum { GOMPY_RACE_WORKS = 4096, GOMPY_RACE_RUNS = 1 << 22 };
 
+/* What rows have touched of 32 words of shared memory since the last barrier of all: the mark of who has OWN, the lane
+   that of the first word; which of these are written; what other lanes of that warp, what other warps have read.  */
+enum { GOMPY_STRIP = 32 };
+struct gompy_strip { uint32_t owner, own, written, wide, others; };
+
 /* What is remembered of a window of memory.  */
 struct gompy_space { struct gompy_line *lines; struct gompy_words *words; };
 
@@ -181,6 +186,9 @@ struct gompy_races
   uint32_t *marks;                      /* of its words (race_marks.h), and how many there is room for: */
   uint32_t nmarks, stamp;               /* stamp: since the last barrier of all; syncs of lanes, by warp: */
   uint32_t syncs[GOMPY_RACE_WARPS];
+  struct gompy_strip *strips;           /* the same of 32 words each (race_strips.h); whether they are kept, not the
+                                           words', and barriers until they are tried again: */
+  uint32_t by_strips, strips_rest;
   struct gompy_later *later;            /* accesses of it that are put off (race_later.h) */
   uint64_t (*later_lanes)[GOMPY_RACE_WARPS]; /* addresses of some of them */
   uint32_t nlater, nlater_lanes;
