@@ -45,7 +45,7 @@ class Product:
     libs: tuple[str, ...] = ()
     needs: tuple[str, ...] = field(default=())  # outputs of other products that it links to
     python: bool = False  # linked to libpython; the others run where there is no interpreter
-    units: tuple[str, ...] = ()  # further Cython sources, compiled by themselves, linked into the same file
+    units: tuple[str, ...] = ()  # further sources, compiled by themselves, linked into the same file
     llvm: bool = False  # its functions have the names, too, that libomptarget's lead to
 
 
@@ -154,6 +154,7 @@ PRODUCTS = (
         "shared",
         ("ptx_*",),
         ("-ldl", "-lpthread", "-lm", "-Wl,-z,nodelete"),
+        units=("gompy/ptx/race_soon.c",),
     ),
     Product(
         "gompy/cuda/libcuda.pyx",
@@ -336,8 +337,9 @@ def stamp(name: str, text: str) -> Path:
 def sources_of(product: Product) -> list[Path]:
     """Every file that goes into a product: those of its room, the shared ones, those that a room includes by path."""
     folder = (ROOT / product.source).parent
-    room = [path for kind in ("pyx", "pxi", "pxd", "h") for path in folder.rglob(f"*.{kind}")]
-    room = [p for p in room if p.suffix != ".pyx" or p in [ROOT / u for u in (product.source, *product.units)]]
+    room = [path for kind in ("pyx", "pxi", "pxd", "h", "c") for path in folder.rglob(f"*.{kind}")]
+    units = [ROOT / unit for unit in (product.source, *product.units)]
+    room = [path for path in room if path.suffix not in (".pyx", ".c") or path in units]
     found = [*room, Path(__file__), stamp("python", f"{sysconfig.get_config_var('SOABI')} {libpython()}\n")]
     found += [stamp("flags", f"{CC} {sanitized()}\n"), *(NATIVE / need for need in product.needs)]
     found += [path for path in SHARED.iterdir() if path.suffix in (".h", ".pxd")]
@@ -348,8 +350,21 @@ def sources_of(product: Product) -> list[Path]:
     return found
 
 
+def compile_keeper(source: str) -> Path:
+    """A C source to an object whose functions use no registers but the general ones, nor what sanitizers would call."""
+    obj = CACHE / f"{source.replace('/', '_')}.o"
+    run(
+        *(CC, "-O2", "-g1", "-fPIC", "-fno-strict-aliasing", "-mgeneral-regs-only", *WARNINGS, "-D_GNU_SOURCE"),
+        *(f"-I{(ROOT / source).parent}", f"-I{ROOT}", f"-ffile-prefix-map={ROOT}=."),
+        *("-c", ROOT / source, "-o", obj),
+    )
+    return obj
+
+
 def compile_unit(product: Product, source: str, identity: tuple[str, ...]) -> Path:
     """One Cython source to an object whose references to the Python API are weak."""
+    if source.endswith(".c"):
+        return compile_keeper(source)
     pyx = ROOT / source
     stem, module = source.removesuffix(".pyx").replace("/", "_"), source.removesuffix(".pyx").replace("/", ".")
     c_file, raw, obj = CACHE / f"{stem}.c", CACHE / f"{stem}.raw.o", CACHE / f"{stem}.o"

@@ -72,6 +72,7 @@ def module_text(body: str) -> str:
 attributes #0 = {{ nounwind {attributes} }}
 attributes #1 = {{ nounwind }}
 attributes #2 = {{ nounwind cold {attributes} }}
+attributes #3 = {{ nounwind "no_caller_saved_registers" }}
 !0 = !{{}}
 !1 = !{{!"branch_weights", i32 2000, i32 1}}
 !2 = !{{!"branch_weights", i32 1, i32 2000}}

@@ -555,8 +555,9 @@ class Emitter:
         self.put("unreachable")
         self.label(good)
 
-    def helper(self, name: str, arguments: str, result: str = "void") -> str:
-        """Call one of `abi.OPS`."""
+    def helper(self, name: str, arguments: str, result: str = "void", *, keeps: bool = False) -> str:
+        """Call one of `abi.OPS`; KEEPS: it keeps all registers."""
+        ways = "#3" if keeps else "#1"
         table = self.once(
             "%ops",
             f"%ops1 = getelementptr i8, ptr %w, i64 {abi.WARP['ops']}",
@@ -565,9 +566,9 @@ class Emitter:
         place = self.new(f"getelementptr i8, ptr {table}, i64 {8 * abi.OP_INDEX[name]}")
         function = self.new(f"load ptr, ptr {place}, !invariant.load !0")
         if result == "void":
-            self.put(f"call void {function}({arguments}) #1")
+            self.put(f"call void {function}({arguments}) {ways}")
             return ""
-        return self.new(f"call {result} {function}({arguments}) #1")
+        return self.new(f"call {result} {function}({arguments}) {ways}")
 
     def site(self) -> str:
         """The last two arguments of most helpers: the unit and the line."""

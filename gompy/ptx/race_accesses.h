@@ -174,6 +174,21 @@ gompy_race_word_access (struct gompy_races *r, const struct gompy_access *access
   return 0;
 }
 
+/* What a row has of one line: SOME of its words, as a row of the line.  */
+struct gompy_row_part { struct gompy_line *line; uint32_t some, words, who; };
+
+/* Of COUNT words from NUMBER on, by neighbouring lanes from LANE on, 1 << SHIFT each, what is behind DONE of them.  */
+static inline struct gompy_row_part
+gompy_row_part (const struct gompy_access *access, const struct gompy_space *space, uint64_t number, uint32_t count,
+                uint32_t done, int lane, int shift)
+{
+  uint32_t at = (uint32_t) (number + done) % GOMPY_LINE, its = (uint32_t) lane + (done >> shift);
+  uint32_t some = GOMPY_LINE - at < count - done ? GOMPY_LINE - at : count - done;
+  return (struct gompy_row_part) { space->lines + (number + done) / GOMPY_LINE, some,
+                                   (some == GOMPY_LINE ? ~0u : (1u << some) - 1) << at,
+                                   access->who | (uint32_t) shift << 12 | ((its - (at >> shift)) & 31) };
+}
+
 enum { GOMPY_LANES_MANY = 64 };
 
 /* An access by one lane, or all (GOMPY_WHO_ALL), or several neighbours that read one word (GOMPY_LANES_MANY and the

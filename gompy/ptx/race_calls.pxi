@@ -53,6 +53,7 @@ cdef void note_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     gompy_race_near(<gompy_races *> w.races, found.address)
     gompy_race_near(<gompy_races *> w.races, found.address + size - 1)
     num_waiting += 1
+    (<gompy_races *> w.races).unsettled = True
 
 
 cdef void settle_races() noexcept nogil:
@@ -65,6 +66,7 @@ cdef void settle_races() noexcept nogil:
         if read_place(race.place, race.size) != race.old:
             tell_race(race.warp, race.lane, race.size, True, &race.found)
     num_waiting = 0
+    all_races.unsettled = False
 
 
 # --- what compiled code calls ----------------------------------------------------------------------------------------

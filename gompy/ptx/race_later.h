@@ -5,24 +5,7 @@
 #define GOMPY_PTX_RACE_LATER_H
 
 #include "race_rows.h"
-#include "race_strips.h"
-
-enum
-{
-  GOMPY_LATER = 1024, GOMPY_LATER_LANES = 512,
-  GOMPY_EVERY_LANE = 64                 /* one address: of all active lanes, `its` says which */
-};
-
-/* An access: its lanes' addresses (ITS 0), where lane 0 is in a row of them, or one address.  */
-struct gompy_later
-{
-  struct gompy_access access;
-  uint32_t mask, its;                   /* its: GOMPY_EVERY_LANE and gompy_race_one's lane, or 0 */
-  uint32_t lanes;                       /* 1 + the number of their addresses; 0: they are a row, as of */
-  uint64_t first;
-  void *unit;                           /* the place, if that has no number yet, or NULL */
-  uint32_t line;
-};
+#include "race_soon.h"
 
 /* Room for one more; NULL: there is none.  */
 static inline struct gompy_later *

@@ -196,6 +196,7 @@ cdef bint begin_races(run *launch) noexcept nogil:
     launch.races = all_races
     all_races.counter = launch.module.found.counter
     num_waiting = 0
+    all_races.unsettled = False
     begin_stores()
     all_races.watched = stores_watched
     gompy_race_forget_flags(all_races)

@@ -124,16 +124,15 @@ gompy_race_row (struct gompy_races *r, const struct gompy_access *access, const 
 {
   for (uint32_t done = 0, some; done < count; done += some)
     {
-      uint32_t at = (uint32_t) (number + done) % GOMPY_LINE, its = (uint32_t) lane + (done >> shift), left;
-      struct gompy_line *line = space->lines + (number + done) / GOMPY_LINE;
-      some = GOMPY_LINE - at < count - done ? GOMPY_LINE - at : count - done;
-      uint32_t words = (some == GOMPY_LINE ? ~0u : (1u << some) - 1) << at;
-      uint32_t who = access->who | (uint32_t) shift << 12 | ((its - (at >> shift)) & 31);
-      if (gompy_line_quick (r, access, line, words, who))
+      struct gompy_row_part part = gompy_row_part (access, space, number, count, done, lane, shift);
+      uint32_t left;
+      some = part.some;
+      if (gompy_line_quick (r, access, part.line, part.words, part.who))
         continue;
-      left = gompy_line_access (r, access, line, gompy_line_words (space, number + done), words, who);
+      left = gompy_line_access (r, access, part.line, gompy_line_words (space, number + done), part.words, part.who);
       if (left)
-        left = some - gompy_race_spread_row (access, line, space->words, number + done, some, (int) its, shift, left);
+        left = some - gompy_race_spread_row (access, part.line, space->words, number + done, some,
+                                             lane + (int) (done >> shift), shift, left);
       if (left)
         return done + some - left;
     }

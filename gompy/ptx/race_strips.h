@@ -34,7 +34,8 @@ gompy_strip_touch (struct gompy_strip *strip, uint32_t mine, uint32_t words, int
   return 1;
 }
 
-/* The same of a warp's row of words from WORD on, lane 0's, be it before the first one.  After a 0 some of it may have been done.  */
+/* The same of a warp's row of words from WORD on, lane 0's, be it before the first one.  After a 0 some of it may have
+   been done.  */
 static inline int
 gompy_strips_row (struct gompy_races *r, int32_t word, uint32_t mask, uint32_t warp, int in_step, int writes)
 {

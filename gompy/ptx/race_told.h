@@ -1,23 +1,11 @@
-/* `race_row` of compiled code: what it does as a rule, and else op_race_row (race_calls.pxi).  */
+/* `race_row` of compiled code: what race_soon.c leaves of it, and else op_race_row (race_calls.pxi).  */
 #ifndef GOMPY_PTX_RACE_TOLD_H
 #define GOMPY_PTX_RACE_TOLD_H
 
 #include "race_later.h"
-#include "warp.h"
 
-/* Room for a row of words of 32 bits that is put off, lane 0's at FIRST, be it there or before; NULL: that is for op_race_row.  */
-static inline struct gompy_later *
-gompy_race_row_room (const struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word)
-{
-  const struct gompy_races *r = w->races;
-  uint64_t low = first + 4 * (uint32_t) __builtin_ctz (mask) - GOMPY_SHARED_BASE;
-  uint64_t end = first + 4 * (32 - (uint32_t) __builtin_clz (mask)) - GOMPY_SHARED_BASE;
-  if ((word & (0xff | GOMPY_RACE_GLOBAL | GOMPY_RACE_STRAYS)) != 4 || first % 4
-      || second - first != 4 * GOMPY_LANES / 2 || low >= w->shared_size || end > w->shared_size || !r->puts_off
-      || r->nflags || !r->later || r->nlater == GOMPY_LATER)
-    return NULL;
-  return r->later + r->nlater;
-}
+int gompy_race_row_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word,
+                         void *unit, uint32_t line);
 
 /* Whether the marks of its words let it be put off.  */
 static __attribute__ ((noinline, target ("avx512f"))) int
@@ -53,57 +41,17 @@ gompy_race_row_words (struct gompy_races *r, uint32_t mask, int32_t first, uint3
   return 1;
 }
 
-/* Whether a row of words is read again in a quiet block, which tells nothing more (gompy_row_quiet).  */
-static inline int
-gompy_race_row_again (const struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word)
-{
-  const struct gompy_races *r = w->races;
-  uint32_t size = word & 0xff;
-  if (!r->nquiet || word & (GOMPY_RACE_WRITES | GOMPY_RACE_STRAYS) || second - first != size * (GOMPY_LANES / 2)
-      || gompy_race_quiet_since (r, mask, first, size) == INT32_MAX)
-    return 0;
-  uint64_t at = (first + (uint32_t) __builtin_ctz (mask) * size - r->base) / 4;
-  uint64_t end = (first + (32 - (uint32_t) __builtin_clz (mask)) * size + 3 - r->base) / 4;
-  for (uint64_t some; at < end; at += some)
-    {
-      some = GOMPY_LINE - at % GOMPY_LINE < end - at ? GOMPY_LINE - at % GOMPY_LINE : end - at;
-      if (gompy_line_unread (&r->memory.lines[at / GOMPY_LINE], r->own_first,
-                             (uint32_t) ((1ull << some) - 1) << at % GOMPY_LINE))
-        return 0;
-    }
-  return 1;
-}
-
-/* `race_row` of compiled code.  */
 static void
 gompy_told_row (struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
                 uint32_t line)
 {
   struct gompy_races *r = w->races;
   struct gompy_later *later = gompy_race_row_room (w, mask, first, second, word);
-  uint32_t warp = w->warpid, writes = (word & GOMPY_RACE_WRITES) != 0;
-  int32_t at = (int32_t) ((int64_t) (first - GOMPY_SHARED_BASE) >> 2);
-  if (!later)
-    {
-      if (!gompy_race_row_again (w, mask, first, second, word))
-        r->row (w, mask, first, second, word, unit, line);
-      return;
-    }
-  if (!(r->by_strips && gompy_strips_row (r, at, mask, warp, (word & GOMPY_RACE_IN_STEP) != 0, (int) writes))
-      && !(__builtin_cpu_supports ("avx512f") && gompy_race_row_words (r, mask, at, warp, word)))
-    {
-      r->row (w, mask, first, second, word, unit, line);
-      return;
-    }
-  later->access.own = r->knows[warp].of[warp]; /* the rest is the same later (look_at_later) */
-  later->access.who = warp << 6;
-  later->access.writes = (int) writes;
-  later->mask = mask;
-  later->its = later->lanes = 0;
-  later->first = first;
-  later->unit = unit;
-  later->line = line;
-  r->nlater++;
+  if (later && __builtin_cpu_supports ("avx512f")
+      && gompy_race_row_words (r, mask, gompy_shared_word (first), w->warpid, word))
+    gompy_race_row_wait (w, later, mask, first, word, unit, line);
+  else
+    r->row (w, mask, first, second, word, unit, line);
 }
 
 #endif

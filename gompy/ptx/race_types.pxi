@@ -58,7 +58,7 @@ cdef extern from "races.h" nogil:
         uint32_t noting_lanes
         void (*end_notes)(gompy_races *) noexcept nogil
         void (*row)(gompy_warp *, uint32_t, uint64_t, uint64_t, uint32_t, void *, uint32_t) noexcept nogil
-        bint watched
+        bint watched, unsettled
         gompy_race_site *sites
     void gompy_race_forget_sites(gompy_races *)
     uint32_t gompy_race_site_of "gompy_race_site"(gompy_races *, void *unit, uint32_t line, int *fresh)
@@ -157,6 +157,8 @@ cdef extern from "race_later.h" nogil:
     uint32_t gompy_race_take_later(gompy_races *)
 
 cdef extern from "race_told.h" nogil:
+    int gompy_race_row_soon(gompy_warp *, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
+                            uint32_t line)
     void gompy_told_row(gompy_warp *, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
                         uint32_t line)
 

@@ -196,6 +196,7 @@ struct gompy_races
   int32_t gain, puts_off;               /* what it has saved; whether it is done until the next barrier of all */
   int watched;                          /* stores are to be told: nothing is put off */
   struct gompy_space memory;            /* of the window of device memory at `base` */
+  int unsettled;                        /* races are kept of which it is not known yet whether they are told */
   int scattered;                        /* lanes have gone their own ways there */
   uint64_t base, size;
   struct gompy_flag **flags;            /* a hash table: a power of two of chains */
@@ -235,11 +236,18 @@ gompy_flag_chain (uint64_t address, uint32_t bits)
 
 /* --- places ------------------------------------------------------------------------------------------------------- */
 
+/* Where the number of a place may be, or another's.  */
+static inline uint32_t *
+gompy_race_recent (struct gompy_races *r, const void *unit, uint32_t line)
+{
+  return &r->recent[(line + ((uintptr_t) unit >> 4) * 0x9e3779b1) % GOMPY_RACE_RECENT];
+}
+
 /* The number of a place in PTX, 0 if there are too many; *FRESH: it is new, and its other fields are to be filled.  */
 static inline uint32_t
 gompy_race_site (struct gompy_races *r, void *unit, uint32_t line, int *fresh)
 {
-  uint32_t *recent = &r->recent[(line + ((uintptr_t) unit >> 4) * 0x9e3779b1) % GOMPY_RACE_RECENT], at;
+  uint32_t *recent = gompy_race_recent (r, unit, line), at;
   *fresh = 0;
   if (r->sites[*recent].unit == unit && r->sites[*recent].line == line)
     return *recent;

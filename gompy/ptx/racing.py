@@ -226,7 +226,12 @@ def tell_row(em: Emitter, memory: Memory, address: Value, size: int, word: int, 
     if way.pieces == 1:
         firsts = [firsts[0], em.new(f"add i64 {firsts[0]}, {16 * size}")]
     told = word | abi.RACE_IN_STEP * em.conflicts().in_step
-    em.helper("race_row", f"ptr %w, i32 {em.active}, i64 {firsts[0]}, i64 {firsts[1]}, i32 {told}, {em.site()}")
+    arguments = f"ptr %w, i32 {em.active}, i64 {firsts[0]}, i64 {firsts[1]}, i32 {told}, {em.site()}"
+    soon = em.new(f"icmp ne i32 {em.helper('race_row_soon', arguments, 'i32', keeps=True)}, 0")
+    rest = em.fresh("rest")
+    em.put(f"br i1 {soon}, label %{done}, label %{rest}, !prof !1")
+    em.label(rest)
+    em.helper("race_row", arguments)
     em.put(f"br label %{done}")
     em.label(slow)
     tell(em, address, marked(em, word, stray))

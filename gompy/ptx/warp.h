@@ -34,26 +34,11 @@
 #include "executor.h"
 #include "hash.h"
 #include "start.h"
+#include "warp_fields.h"
 
 #ifndef GOMPY_PTX_IDENTITY              /* hash of the compiler's sources: setup.py */
 #define GOMPY_PTX_IDENTITY "00000000000000000000000000000000"
 #endif
-
-struct __attribute__ ((aligned (64))) gompy_warp
-{
-  GOMPY_WARP_FIELDS
-  /* Only the executor knows what follows.  */
-  void *sp;                             /* where the warp's stack was left */
-  void *runner, *launch, *module;
-  uint32_t barrier, place;
-  char *stack;
-  void *wait_unit;                      /* checked code: where the warp waits */
-  uint32_t wait_line, wait_place;       /* wait_place: which of the function's barriers */
-  uint32_t votes, voters;               /* bar.red: what the barrier was left with */
-  const ptx_host_ranges *hosts;         /* the program's memory that may be used, or NULL */
-};
-
-GOMPY_CHECK_WARP (struct gompy_warp)
 
 #include "atomics.h"
 #include "matrix.h"
