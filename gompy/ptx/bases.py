@@ -18,6 +18,10 @@ else:
     from .records import dataclass
 
 
+DEPTH = 4
+"""Instructions, one by what the one before made, that are followed back; a register may be made of itself."""
+
+
 @dataclass(slots=True, frozen=True)
 class Way:
     """The lanes in 1 or 2 pieces; in each, addresses are `step` bytes apart."""
@@ -68,10 +72,22 @@ def known(em: Emitter, register: Register, way: Way) -> tuple[str, list[str]]:
         return matching(em, base, way), firsts_of(em, base, way)
     slots = em.asked.get((register, way))
     if slots is None:
-        slots = em.asked[register, way] = [em.alloca(kind, 8) for kind in ("i32", *["i64"] * way.pieces)]
-        em.begin += [f"  store i{64 if at else 32} 0, ptr {slot}" for at, slot in enumerate(slots)]
-    word = em.new(f"load i32, ptr {slots[0]}")
-    return word, [em.new(f"load i64, ptr {slot}") for slot in slots[1:]]
+        kinds = kinds_of(way, counted_back(em, register, way))
+        slots = em.asked[register, way] = [em.alloca(kind, 8) for kind in kinds]
+        em.begin += [f"  store {kind} 0, ptr {slot}" for kind, slot in zip(kinds, slots, strict=True)]
+    kinds = kinds_of(way, len(slots) > 1 + way.pieces)
+    word, *firsts = [em.new(f"load {kind}, ptr {slot}") for kind, slot in zip(kinds, slots, strict=True)]
+    if len(firsts) > way.pieces:
+        every, some = firsts.pop(), word
+        word = em.new(f"select i1 {every}, i32 -1, i32 {some}")
+        em.mostly[word] = every, some
+    return word, firsts
+
+
+def kinds_of(way: Way, back: bool) -> tuple[str, ...]:
+    """The LLVM types of what is kept of a register: the word, each piece's first address; and of one that is counted
+    `back`, whether all lanes lie so, where the word says nothing."""
+    return ("i32", *["i64"] * way.pieces, *["i1"] * back)
 
 
 def complete(em: Emitter) -> None:
@@ -83,12 +99,17 @@ def complete(em: Emitter) -> None:
             assert isinstance(way, Way)
             done.add((register, way))
             slots = em.asked[register, way]
+            kinds = kinds_of(way, len(slots) > 1 + way.pieces)
             for at, value, active, code in em.definitions.get(register, ()):
                 em.lines = [lines[at]] if lines[at] else []
                 some = active if way.pieces == 1 and active != "%m" else ""
                 word, firsts = made(em, code, way) or looked_at(em, em.fit(value, "i64"), way, some)
-                for what, slot in zip((f"i32 {word}", *[f"i64 {first}" for first in firsts]), slots, strict=True):
-                    em.put(f"store {what}, ptr {slot}")
+                kept = [word, *firsts]
+                if len(slots) > len(kept):
+                    every, kept[0] = em.mostly.get(word, ("false", word))
+                    kept.append(every)
+                for kind, what, slot in zip(kinds, kept, slots, strict=True):
+                    em.put(f"store {kind} {what}, ptr {slot}")
                 lines[at] = "\n".join(em.lines)
     em.lines = lines
 
@@ -216,6 +237,7 @@ def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple
     bad = "" if em.a.rows else unless_halves(em)
     never = em.a.warps is not None and em.a.warps.lanes(source)
     firsts, word = [], "-1"
+    back = is_back(em, code, way)
     for piece in range(way.pieces):
         first = em.new(f"extractelement {value}, i32 {piece * way.lanes}")
         wide = f"{'sext' if signed else 'zext'} i32 {first} to i64"
@@ -223,7 +245,7 @@ def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple
             call = f"call {{i32, i1}} @llvm.{'sadd' if signed else 'uadd'}.with.overflow.i32("
             pair = em.new(f"{call}i32 {first}, i32 {(way.lanes - 1) * stride})")
             wraps = em.new(f"extractvalue {{i32, i1}} {pair}, 1")
-            if stride == 1 and way.pieces == 1 and not signed:
+            if back:
                 word, wide = behind_zero(em, first, pair, wraps)
             else:
                 bad = em.new(f"or i1 {bad}, {wraps}") if bad else wraps
@@ -235,7 +257,38 @@ def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple
         firsts.append(address)
     if bad:
         word = em.new(f"select i1 {bad}, i32 0, i32 -1")
-    return (word if word == "-1" else held(em, word)), firsts
+    return (word if word == "-1" or back else held(em, word)), firsts
+
+
+def is_back(em: Emitter, code: Instruction, way: Way) -> bool:
+    """Whether what `widened` knows of may begin before zero: unsigned numbers that follow each other (`tid - 1`)."""
+    source = code.operands[1]
+    if way.pieces != 1 or not em.a.rows or not isinstance(source, Register) or "u32" not in code.mods:
+        return False
+    if em.a.warps is not None and em.a.warps.lanes(source):
+        return False
+    return em.exact().of(source) == 1 and factor_of(em, code, source, way) is not None
+
+
+def counted_back(em: Emitter, register: Register, way: Way, depth: int = DEPTH) -> bool:
+    """Whether all that sets a register so far is an address by such numbers."""
+    made_by = [code for _, _, _, code in em.definitions.get(register, ())]
+    return depth > 0 and bool(made_by) and all(is_counted_back(em, code, way, depth - 1) for code in made_by)
+
+
+def is_counted_back(em: Emitter, code: Instruction | None, way: Way, depth: int) -> bool:
+    """Whether an instruction makes an address by such numbers, or of one."""
+    if code is None or code.guard is not None or way.pieces != 1:
+        return False
+    sources = [s for s in code.operands[1:] if isinstance(s, Register) and s in em.a.varying]
+    if len(sources) != 1:
+        return False
+    if code.base in ("mul", "mad", "cvt"):
+        return is_back(em, code, way)
+    by = em.strides().constant(code.operands[2]) if code.base == "shl" else 0
+    if by is None or code.base not in ("add", "sub", "mov", "cvta", "shl") or sources[0].type not in LONG:
+        return False
+    return counted_back(em, sources[0], Way(1, way.step >> by), depth)
 
 
 def behind_zero(em: Emitter, first: str, pair: str, wraps: str) -> tuple[str, str]:
@@ -245,7 +298,10 @@ def behind_zero(em: Emitter, first: str, pair: str, wraps: str) -> tuple[str, st
     `pair`: the last number, and whether it `wraps` (i1).
     """
     left_out = em.new(f"and i32 {em.new(f'sub i32 0, {first}')}, 31")
-    word = em.new(f"select i1 {wraps}, i32 {em.new(f'shl i32 -1, {left_out}')}, i32 -1")
+    some = em.new(f"shl i32 -1, {left_out}")
+    every = em.new(f"xor i1 {wraps}, true")
+    word = em.new(f"select i1 {every}, i32 -1, i32 {some}")
+    em.mostly[word] = every, some
     last = em.new(f"extractvalue {{i32, i1}} {pair}, 0")
     return word, f"sub i64 {em.new(f'zext i32 {last} to i64')}, 31"
 

@@ -148,6 +148,7 @@ class Emitter:
         self.changed: dict[Register, int] = {}  # the line behind what last set a register that is kept as one number
         self.straight = 0  # the line from which on neither branches nor barriers are between instructions (again.py)
         self.asked: dict[tuple[Register, object], list[str]] = {}
+        self.mostly: dict[str, tuple[str, str]] = {}  # of a word: whether it is all lanes (i1), and what it is if not
         self.tested: dict[tuple[object, ...], str] = {}  # in a block, as far as its next barrier (gathers.py)
 
     def strides(self) -> Strides:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from . import racing, regions, same_way
+from . import bases, racing, regions, same_way
 from .constants import Constant, Constants
 from .emit import LLVM_TYPE, Value
 from .flow import defined, is_meeting, used
@@ -343,9 +343,10 @@ class Fission:
         """By register: its slot, and those of what is known of it (bases.py), with their LLVM types."""
         em = self.em
         found = {register.number: [(slot, em.slot_type(register))] for register, slot in em.slots.items()}
-        for (register, _), asked in em.asked.items():
+        for (register, way), asked in em.asked.items():
             if register.number in found:
-                found[register.number] += [(slot, "i64" if at else "i32") for at, slot in enumerate(asked)]
+                assert isinstance(way, bases.Way)
+                found[register.number] += zip(asked, bases.kinds_of(way, len(asked) > 1 + way.pieces), strict=True)
         return found
 
     def row(self, slot: str, kind: str) -> tuple[str, str, int]:

@@ -87,7 +87,11 @@ class Access:
         """
         em = self.em
         self.word, firsts = self.lanes_there()
-        if masked:
+        mostly = em.mostly.get(self.word) if masked else None
+        test = ""
+        if mostly:
+            self.mostly_right(mostly, slow)
+        elif masked:
             test = self.all_right()
         else:
             test = em.new(f"icmp eq i32 {em.new(f'and i32 {self.word}, {em.active}')}, -1")
@@ -103,12 +107,22 @@ class Access:
             else:
                 inside, place = in_memory(em, first), ""
             self.inside = em.new(f"and i1 {self.inside}, {inside}") if self.inside else inside
-            test = em.new(f"and i1 {test}, {inside}")
+            test = em.new(f"and i1 {test}, {inside}") if test else inside
             places.append(place or first)
         self.firsts = tuple(places)
         em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
         em.label(fast)
         return self.pointers()
+
+    def mostly_right(self, mostly: tuple[str, str], slow: str) -> None:
+        """Branch to `slow` unless all active lanes lie right; that all 32 do, as in all warps but the first, is looked
+        at first."""
+        em, near, first = self.em, self.em.fresh("near"), self.em.fresh("first")
+        every, self.word = mostly
+        em.put(f"br i1 {every}, label %{near}, label %{first}")
+        em.label(first)
+        em.put(f"br i1 {self.all_right()}, label %{near}, label %{slow}, !prof !1")
+        em.label(near)
 
     def all_right(self) -> str:
         """Whether all active lanes are as the way has them (i1)."""

@@ -120,3 +120,15 @@ def test_whole_warps_are_looked_for_first_where_bounds_say_who_is_there(test: st
     ways = text.count("plain")
     assert bool(ways) != whole
     assert "@llvm.masked.store" in text
+
+
+@pytest.mark.parametrize(("wide", "first"), [("u32", True), ("s32", False)])
+@pytest.mark.parametrize("kept", ["", "bar.sync 0;"])
+@pytest.mark.parametrize("access", ["ld.shared.u32 %r1, [%z];", "st.shared.u32 [%z], %n;"])
+def test_warps_without_wrapping_numbers_look_at_no_lanes(access: str, kept: str, wide: str, first: bool) -> None:
+    """Of `a[tid - 2]` the word of lanes is made only where it is not all of them, also behind a barrier."""
+    body = f"""bar.sync 0; sub.u32 %i, %t, 2; mul.wide.{wide} %y, %i, 4; add.u64 %z, %x, %y; {kept}
+setp.lt.s32 %p, %t, 2; @%p bra over; {access} over: bar.sync 0;"""
+    text = code(body.replace("%z", "%y"))
+    ways = [line for line in text.splitlines() if line.startswith("near")]
+    assert len(ways) == first
