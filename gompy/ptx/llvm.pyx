@@ -13,6 +13,7 @@ ctypedef void *(*pointer_1)(void *) noexcept nogil
 ctypedef void *(*pointer_2)(void *, void *) noexcept nogil
 ctypedef void *(*pointer_3)(void *, void *, void *) noexcept nogil
 ctypedef void (*set_flag)(void *, bint) noexcept nogil
+ctypedef void (*set_option)(const char *, const char *) noexcept nogil
 ctypedef void *(*pipeline)(void *, int, int) noexcept nogil
 ctypedef void *(*emit)(void *, void *, int, const char **) noexcept nogil
 ctypedef int (*host_text)(const char **) noexcept nogil
@@ -30,6 +31,7 @@ cdef enum:
 cdef struct functions:
     pointer_0 InitializeNativeTarget
     pointer_0 InitializeNativeAsmPrinter
+    set_option SetCommandLine
     host_text GetHostCPUName
     host_text GetHostCPUFeatures
     pointer_2 GetTargetFromTriple
@@ -90,6 +92,7 @@ def load(str path not None):
         raise BackendError((dlerror() or b"").decode("utf-8", "replace"))
     needed("InitializeNativeTarget", <void **> &llvm.InitializeNativeTarget)
     needed("InitializeNativeAsmPrinter", <void **> &llvm.InitializeNativeAsmPrinter)
+    needed("SetCommandLine", <void **> &llvm.SetCommandLine)
     needed("GetHostCPUName", <void **> &llvm.GetHostCPUName)
     needed("GetHostCPUFeatures", <void **> &llvm.GetHostCPUFeatures)
     needed("GetTargetFromTriple", <void **> &llvm.GetTargetFromTriple)
@@ -116,6 +119,9 @@ def load(str path not None):
     with nogil:
         llvm.InitializeNativeTarget()
         llvm.InitializeNativeAsmPrinter()
+        # Loops' counters stay as the program has them.  LLVM would count each address and each test of one by itself,
+        # too many for the registers.
+        llvm.SetCommandLine("gompy", "-disable-lsr")
 
 
 def host_cpu():
