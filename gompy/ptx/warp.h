@@ -326,7 +326,7 @@ gompy_on_signal (int number, siginfo_t *info, void *context)
 {
   struct gompy_warp *warp = gompy_running;
   ucontext_t *uc = context;
-  if (warp)
+  if (warp && info->si_code > 0)        /* else somebody has sent it */
     {
       gompy_running = NULL;
       gompy_fault (warp, (uint64_t) (uintptr_t) info->si_addr, uc->uc_mcontext.gregs[REG_RIP]);
@@ -341,12 +341,18 @@ gompy_on_signal (int number, siginfo_t *info, void *context)
   struct sigaction *old = again ? &before->first : &before->last;
   if (!again)
     gompy_begin_handing (context);
+  gompy_running = NULL;                 /* what the handler does is its own */
   if (old->sa_flags & SA_SIGINFO)
     old->sa_sigaction (number, info, context);
   else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
     old->sa_handler (number);
-  else
-    signal (number, SIG_DFL);           /* the instruction is tried again, and ends the program */
+  else if (old->sa_handler == SIG_DFL || info->si_code > 0)  /* a fault cannot be ignored */
+    {
+      signal (number, SIG_DFL);         /* the instruction is tried again, and ends the program */
+      if (info->si_code <= 0)           /* who sends a signal sends it once */
+        syscall (SYS_rt_tgsigqueueinfo, getpid (), (pid_t) syscall (SYS_gettid), number, info);
+    }
+  gompy_running = warp;
   if (!again)
     gompy_end_handing ();
 }
