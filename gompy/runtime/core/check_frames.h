@@ -101,6 +101,21 @@ gompy_frame_step (struct _Unwind_Context *context, void *data)
 
 extern void *__libc_stack_end;
 
+/* Where the first thread's stack ends for sure: behind its frames are the program's arguments and environment, with the
+   name of its file last.  */
+static uintptr_t
+gompy_main_end (void)
+{
+  static uintptr_t known;
+  uintptr_t last, end = (uintptr_t) __libc_stack_end;
+  if (known == 0)
+    {
+      last = getauxval (AT_EXECFN);
+      known = last - end < GOMPY_MAIN_STACK ? last : end;
+    }
+  return known;
+}
+
 /* Whether a word may be the address of something in an enclosing frame, of this thread or of the first.  */
 static int
 gompy_is_enclosing (const struct gompy_frame *f, uint64_t word)
@@ -136,8 +151,8 @@ gompy_log_behind (const struct gompy_frame *f, size_t stack)
 {
   uint64_t seen[GOMPY_BEHIND], bytes[GOMPY_BEHIND_SIZE / 8];
   unsigned known = 0, j;
-  uintptr_t main_end = (uintptr_t) __libc_stack_end;
-  int on_main = main_end - (uintptr_t) __builtin_frame_address (0) < GOMPY_MAIN_STACK;
+  uintptr_t main_end = gompy_main_end ();
+  int on_main = (uintptr_t) __libc_stack_end - (uintptr_t) __builtin_frame_address (0) < GOMPY_MAIN_STACK;
   if (!gompy_is_logging ())
     return;  /* a forked child: the lock may be anybody's */
   for (size_t i = 0; i < 16 + stack / 8 && known < GOMPY_BEHIND; i++)

@@ -10,9 +10,11 @@
 #include "gompy/native/descriptors.h"
 #include "gompy/native/file_size.h"
 #include "gompy/native/process_mark.h"
+#include "check_hash.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unwind.h>
@@ -199,51 +201,9 @@ gompy_log_maps (void)
   gompy_log2 (&e, text, have, NULL, 0);
 }
 
-static uint64_t gompy_hash (const void *, size_t);
-
 #include "check_frames.h"
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
-
-#define GOMPY_HASH_LANES 8u
-#define GOMPY_HASH_FACTOR 0xff51afd7ed558ccdull
-
-static inline uint64_t
-gompy_hash_word (uint64_t h, uint64_t word)
-{
-  h = (h ^ word) * GOMPY_HASH_FACTOR;
-  return h ^ h >> 32;
-}
-
-/* What contents hash to: only for telling that they are as they were.  The lanes are independent, as a multiplication
-   waits for the one before it.  */
-static __attribute__ ((optimize ("O3"))) uint64_t
-gompy_hash (const void *p, size_t n)
-{
-  const unsigned char *at = p;
-  uint64_t h = 0x9E3779B97F4A7C15ull ^ n, lanes[GOMPY_HASH_LANES], words[GOMPY_HASH_LANES];
-  if (n >= sizeof words)
-    {
-      for (unsigned i = 0; i < GOMPY_HASH_LANES; i++)
-        lanes[i] = h + i;
-      for (; n >= sizeof words; n -= sizeof words, at += sizeof words)
-        {
-          memcpy (words, at, sizeof words);
-          for (unsigned i = 0; i < GOMPY_HASH_LANES; i++)
-            lanes[i] = gompy_hash_word (lanes[i], words[i]);
-        }
-      for (unsigned i = 0; i < GOMPY_HASH_LANES; i++)
-        h = gompy_hash_word (h, lanes[i]);
-    }
-  for (; n >= 8; n -= 8, at += 8)
-    {
-      memcpy (words, at, 8);
-      h = gompy_hash_word (h, words[0]);
-    }
-  for (; n; n--, at++)
-    h = (h ^ *at) * GOMPY_HASH_FACTOR;
-  return h ^ h >> 29;
-}
 
 /* What the calling thread has hashed last, about to copy it to a device.  */
 static __thread struct
