@@ -3,6 +3,32 @@
 
 cdef extern from *:
     """
+    #include "gompy/native/descriptors.h"
+    #include "gompy/native/mappings.h"
+    #include <fcntl.h>
+    #include <unistd.h>
+    /* Whether a range may be read, or (WRITES) written; -1: that is not to be had, or some is a file's, which may end
+       before.  One call to the kernel for each mapping; what it looks at page by page takes as long as the copy.  */
+    static int gompy_maps_have (size_t page, size_t end, int writes)
+    {
+      struct gompy_mapping_query query;
+      uint64_t want = writes ? GOMPY_MAPPING_WRITE : GOMPY_MAPPING_READ;
+      int error = errno, fd = gompy_open ("/proc/self/maps", O_RDONLY, 0), have = fd < 0 ? -1 : 1;
+      while (have == 1 && page < end)
+        {
+          if (!gompy_ask_mapping (fd, page, &query))
+            have = errno == ENOENT ? 0 : -1;
+          else if (!(query.flags & want))
+            have = 0;
+          else if (query.inode != 0 || query.flags & GOMPY_MAPPING_SHARED)
+            have = -1;
+          page = query.end;
+        }
+      if (fd >= 0)
+        close (fd);
+      errno = error;
+      return have;
+    }
     /* How many bytes from an address on the program has memory for, of N.  WRITES: that may be written.  A call for
        each guess that halves what is left, and one if all is well.  */
     static int gompy_has_pages (size_t page, size_t end, int writes, int closely)
@@ -10,13 +36,17 @@ cdef extern from *:
     #ifdef MADV_POPULATE_WRITE
       if (closely)
         {
-          int r, error = errno;
+          int r, error = errno, have = end - page >= 16 * 4096 ? gompy_maps_have (page, end, writes) : -1;
+          if (have >= 0)
+            return have;
           do
             r = madvise ((void *) page, end - page, writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
           while (r != 0 && errno == EINTR);
           if (r == 0 || errno == EFAULT || errno == ENOMEM)
             return r == 0 ? 1 : (errno = error, 0);
-          errno = error;  /* memory of another kind, or Linux before 5.14 */
+          errno = error;  /* memory without access, or of another kind; or Linux before 5.14 */
+          if ((have = gompy_maps_have (page, end, writes)) >= 0)
+            return have;
         }
     #endif
       /* Where a sandbox has no such call the copy itself tells.  */

@@ -14,10 +14,10 @@
 #include "gompy/native/access_size.h"
 #include "gompy/native/clock.h"
 #include "gompy/native/handing_on.h"
+#include "gompy/native/mappings.h"
 #include "gompy/native/traced.h"
 #include <dirent.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -444,6 +444,14 @@ gompy_is_flat_request (uintptr_t request)
 	 || request == FIONREAD || request == FIONBIO;
 }
 
+/* Whether a request of ioctl asks what is mapped somewhere where nothing is watched, as the emulated GPU does.  */
+static int
+gompy_asks_elsewhere (const uintptr_t *arguments)
+{
+  return arguments[1] == GOMPY_MAPPING_QUERY && !gompy_meets_watch (arguments[2], GOMPY_PAGE)
+	 && !gompy_meets_watch (((const struct gompy_mapping_query *) arguments[2])->address, 1);
+}
+
 /* A system call of the program.  Those that cannot concern the pages are made here.  */
 static void
 gompy_watch_call (siginfo_t *info, ucontext_t *context)
@@ -488,7 +496,7 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
       break;
     case SYS_futex: case SYS_ioctl:
       if (number == SYS_futex ? gompy_watch_sleepers && !gompy_only_waits (arguments[1])
-			      : !gompy_is_flat_request (arguments[1]))
+			      : !gompy_is_flat_request (arguments[1]) && !gompy_asks_elsewhere (arguments))
         break;
       /* fall through */
     case SYS_close: case SYS_fstat: case SYS_newfstatat: case SYS_lseek: case SYS_clock_gettime:

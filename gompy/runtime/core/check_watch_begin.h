@@ -5,16 +5,7 @@
 
 #include <sys/ioctl.h>
 
-/* From Linux 6.11 on the mapping at an address can be asked for: uapi/linux/fs.h, struct procmap_query.  */
-struct gompy_mapping_query
-{
-  uint64_t size, query, address, begin, end, flags, page_size, offset, inode;
-  uint32_t major, minor, name_size, build_id_size;
-  uint64_t name, build_id;
-};
-#define GOMPY_MAPPING_QUERY _IOWR ('f', 17, struct gompy_mapping_query)
 #define GOMPY_STACK_REACH (16ul << 20)
-#define GOMPY_MAPPING_RW_PRIVATE 3 /* of the flags: to be read and written, neither executable nor shared */
 
 /* What is mapped in the process: FD, or the text of its maps, once it is ASKED; -1: that is not to be had.  */
 struct gompy_maps
@@ -245,15 +236,6 @@ gompy_must_be_open (uintptr_t begin, uintptr_t end)
 {
   uintptr_t here = (uintptr_t) __builtin_frame_address (0) & -GOMPY_PAGE;
   return end > here && begin < here + GOMPY_STACK_REACH && gompy_has_handlers (GOMPY_HANDLERS_HERE);
-}
-
-static int
-gompy_ask_mapping (int fd, uintptr_t address, struct gompy_mapping_query *query)
-{
-  memset (query, 0, sizeof *query);
-  query->size = sizeof *query;
-  query->address = address;
-  return ioctl (fd, GOMPY_MAPPING_QUERY, query) == 0;
 }
 
 static int

@@ -1,0 +1,95 @@
+"""The emulated CUDA driver with GOMPY_CHECK: who may use device memory, and which memory of the host can be copied."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from ctypes import c_uint64
+from pathlib import Path
+
+import pytest
+from cuda_tools import INVALID_VALUE, SUCCESS, Driver, has_driver
+
+pytestmark = [has_driver, pytest.mark.usefixtures("plain")]
+PAGE = 4096
+SIZE = 1 << 20
+NONE, READ, WRITE = 0, 1, 2
+
+
+@pytest.fixture
+def cuda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
+    monkeypatch.setenv("GOMPY_CHECK", "1")
+    return Driver(tmp_path / "driver")
+
+
+def access(address: int) -> str:
+    """Of the page with an address, as in /proc/self/maps."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        low, high = (int(word, 16) for word in line.split()[0].split("-"))
+        if low <= address < high:
+            return line.split()[1][:2]
+    return "??"
+
+
+def test_blocks_open_and_close_together(cuda: Driver) -> None:
+    """Those between which others are free, freed or open for ever, too; the page behind each stays closed."""
+    cuda.context()
+    blocks = [cuda.put(b"x" * PAGE) for _ in range(7)]
+    kept = blocks[3]
+    cuda.ok("gompy_keep_open", c_uint64(kept))
+    cuda.ok("cuMemFree_v2", blocks.pop(1))
+    others = [block for block in blocks if block != kept]
+    assert {access(block) for block in others} == {"--"} and access(kept) == "rw"
+    cuda.ok("gompy_hold_gate", 1)
+    cuda.get(blocks[0], 4)
+    assert {access(block) for block in blocks} == {"rw"}
+    assert {access(block + PAGE) for block in blocks} == {"--"}
+    cuda.ok("gompy_hold_gate", 0)
+    assert {access(block) for block in others} == {"--"} and access(kept) == "rw"
+    assert cuda.get(blocks[-1], 4) == b"xxxx"
+
+
+def protected(area: mmap.mmap, at: int, size: int, mode: int) -> int:
+    """Change the access to a part of what is mapped; the address of all."""
+    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    libc = ctypes.CDLL(None)
+    assert libc.mprotect(ctypes.c_void_p(address + at), ctypes.c_size_t(size), mode) == 0
+    return address
+
+
+@pytest.mark.parametrize(
+    ("mode", "to_device", "good"),
+    [(NONE, True, False), (NONE, False, False), (READ, True, True), (READ, False, False), (READ | WRITE, False, True)],
+)
+def test_large_copies_of_memory_that_is_partly_closed(
+    cuda: Driver, capfd: pytest.CaptureFixture[str], mode: int, to_device: bool, good: bool
+) -> None:
+    """A mapping behind the first is looked at as well."""
+    cuda.context()
+    device = cuda.put(bytes(SIZE))
+    area = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = protected(area, SIZE // 2, PAGE, mode)
+    status = (
+        cuda.cuMemcpyHtoD_v2(c_uint64(device), ctypes.c_void_p(address), ctypes.c_size_t(SIZE))
+        if to_device
+        else cuda.cuMemcpyDtoH_v2(ctypes.c_void_p(address), c_uint64(device), ctypes.c_size_t(SIZE))
+    )
+    assert status == (SUCCESS if good else INVALID_VALUE)
+    verb = "read" if to_device else "written"
+    told = f"has {SIZE // 2} bytes up to the end of memory that can be {verb}, not {SIZE}"
+    assert (told in capfd.readouterr().err) is not good
+
+
+def test_a_large_copy_of_a_file_that_has_become_shorter(
+    cuda: Driver, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cuda.context()
+    device = cuda.put(bytes(SIZE))
+    (tmp_path / "file").write_bytes(bytes(SIZE))
+    with (tmp_path / "file").open("r+b") as file:
+        area = mmap.mmap(file.fileno(), SIZE, mmap.MAP_PRIVATE)
+        file.truncate(SIZE // 4)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        status = cuda.cuMemcpyHtoD_v2(c_uint64(device), ctypes.c_void_p(address), ctypes.c_size_t(SIZE))
+    assert status == INVALID_VALUE
+    assert f"has {SIZE // 4} bytes up to the end" in capfd.readouterr().err
