@@ -3,7 +3,10 @@
 
    Names and signatures of the calls: GCC 12 to 16, gcc/sanitizer.def.  All of it is hidden: each program, library and
    image has its own.  */
+#define _GNU_SOURCE /* dladdr1 */
 #include "gompy/native/access.h"
+#include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,6 +16,7 @@
 
 extern struct gompy_access gompy_access __attribute__ ((weak, visibility ("default")));
 extern char gompy_access_unordered[] __attribute__ ((weak, visibility ("default")));
+extern __typeof__ (dladdr1) dladdr1 __attribute__ ((weak, visibility ("default")));
 
 void __real_free (void *);
 void *__real_memset (void *, int, size_t);
@@ -20,6 +24,13 @@ void *__real_memset (void *, int, size_t);
 #define PC __builtin_return_address (0)
 #define CONCERNS(p, n)                                                                                                 \
   (&gompy_access != NULL && (uintptr_t) (p) < gompy_access.high && (uintptr_t) (p) + (n) > gompy_access.low)
+
+/* Bytes of the structure that the runtime has.  One that is older than the hooks has fewer members than access.h: what is
+   behind them is something else.  0: there is none, or this part's constructor has not run.  */
+static size_t structure;
+
+#define HAS(member) (structure > offsetof (struct gompy_access, member))
+#define OFFERS(member) (HAS (member) && gompy_access.member != NULL)
 
 static inline void
 on_read (const volatile void *p, size_t n, const void *pc)
@@ -45,8 +56,20 @@ on_release (void)
 static inline void
 on_pause (void)
 {
-  if (&gompy_access != NULL && gompy_access.pause != NULL)
+  if (OFFERS (pause))
     gompy_access.pause ();
+}
+
+/* What its symbol says; who is linked statically has the runtime that the hooks came with.  */
+static size_t
+size_of_structure (void)
+{
+  Dl_info info;
+  const ElfW (Sym) *symbol = NULL;
+  if (dladdr1 == NULL || dladdr1 (&gompy_access, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0
+      || info.dli_saddr != (void *) &gompy_access || symbol == NULL || symbol->st_size == 0)
+    return sizeof gompy_access;
+  return symbol->st_size;
 }
 
 static __attribute__ ((constructor)) void
@@ -54,6 +77,7 @@ begin (void)
 {
   if (&gompy_access == NULL)
     return;
+  structure = size_of_structure ();
   gompy_access.hooked |= GOMPY_HOOKED;
   if (gompy_access_unordered != NULL)
     gompy_access.unordered = 1;
@@ -108,7 +132,7 @@ gompy_access_range (void *p, long step, unsigned long n, int kind, int ok)
 int
 gompy_access_row (unsigned long kinds, void *a, void *b, void *c, void *d)
 {
-  if (&gompy_access == NULL || gompy_access.row == NULL)
+  if (!OFFERS (row))
     return 0;
   return gompy_access.row (kinds, (uintptr_t) a, (uintptr_t) b, (uintptr_t) c, (uintptr_t) d, PC);
 }
@@ -120,7 +144,7 @@ gompy_access_gather (void *p, long scale, const void *first, long step, unsigned
   struct gompy_indices indices = { first, step, n, GOMPY_INDEX_BYTES (kind), (kind & GOMPY_INDEX_UNSIGNED) != 0 };
   if (!ok || n == 0 || &gompy_access == NULL || gompy_access.high <= gompy_access.low)
     return ok;
-  return gompy_access.gather != NULL && gompy_access.gather ((uintptr_t) p, scale, &indices, kind, PC);
+  return OFFERS (gather) && gompy_access.gather ((uintptr_t) p, scale, &indices, kind, PC);
 }
 
 /* --- accesses of a loop that are told after it -------------------------------------------------------------------- */
@@ -144,7 +168,7 @@ gompy_access_ahead (void *p, long step, unsigned long n, int kind, int ok)
 {
   if (!ok || !is_of_interest (p, step, n, kind))
     return ok;
-  return gompy_access.ahead != NULL && gompy_access.ahead ((uintptr_t) p, step, n, kind);
+  return OFFERS (ahead) && gompy_access.ahead ((uintptr_t) p, step, n, kind);
 }
 
 /* N bytes, all of them 0, where the thread's loop notes what it does; gompy_access_clear has them so again.
@@ -188,7 +212,7 @@ happened (uintptr_t p, long step, unsigned long n, int kind, const void *pc)
 void
 gompy_access_some (void *p, long step, unsigned long n, int kind, const unsigned char *which)
 {
-  if (is_of_interest (p, step, n, kind) && gompy_access.some != NULL)
+  if (is_of_interest (p, step, n, kind) && OFFERS (some))
     gompy_access.some ((uintptr_t) p, step, n, kind, which, PC);
 }
 
@@ -513,18 +537,26 @@ __wrap_GOMP_single_copy_end (void *data)
 #define ATOMIC_LOCK ((void *) 2)
 #define ORDERED ((void *) 3)
 
+/* A runtime without `take` and `give` judges nothing by what a thread does while it holds any lock.  */
 static inline void
 taken_lock (const void *lock)
 {
-  if (&gompy_access != NULL && gompy_access.take != NULL)
+  if (OFFERS (take))
     gompy_access.take (lock);
+  else if (!HAS (take) && OFFERS (hold))
+    gompy_access.hold (1);
 }
 
 static inline void
 giving_lock (const void *lock)
 {
-  if (&gompy_access != NULL && gompy_access.give != NULL)
+  if (OFFERS (give))
     gompy_access.give (lock);
+  else if (!HAS (give) && OFFERS (hold))
+    {
+      gompy_access.hold (-1);
+      on_release ();
+    }
 }
 
 #define LOCKED(begin, end, parameters, arguments, lock)                                                                \
