@@ -220,8 +220,22 @@ def recorded(**more: Any) -> Any:
         "objects": [item],
         "names": {},
         "dropped": False,
+        "is_kernel": False,
     }
     return SimpleNamespace(**plain | {"name": lambda: "region 0 main._omp_fn.0"} | more)
+
+
+def test_what_is_in_a_recording_of_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    memory = [SimpleNamespace(start=0x20, size=4), SimpleNamespace(start=0x100, size=64)]
+    shape = [0, 0, 0, 512, 3, 2, 1, 64, 1, 1, 12]
+    kernel = recorded(is_kernel=True, what="kernel", shape=shape, memory=memory)
+    recording: Any = SimpleNamespace(path="r", regions=[kernel])
+    replay.show(recording, recording.regions)
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  kernel, grid (3, 2, 1), block (64, 1, 1), 12 bytes of arguments, 512 of shared memory",
+        "  1 block of memory, 64 bytes",
+        "  ?: 4 bytes, device 0x20",
+    ]
 
 
 def test_a_replay_of_what_did_not_end(capsys: pytest.CaptureFixture[str]) -> None:

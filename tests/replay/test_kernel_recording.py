@@ -88,8 +88,8 @@ def test_a_kernel_that_fails_has_not_ended(tools: Tools) -> None:
 def test_a_program_that_launches_none(tools: Tools) -> None:
     done = tools.run("gompy", "record", "--any", sys.executable, "-c", "pass")
     assert done.returncode == 2
-    why = "no region or kernel that is wanted was launched on a device"
-    assert done.stderr == f"gompy record: error: nothing was recorded: {why}\n"
+    why = "nothing was recorded: no region or kernel that is wanted was launched on a device"
+    assert done.stderr == f"gompy record: error: {why}\n"
 
 
 @needs_cuda_compiler

@@ -288,8 +288,8 @@ gompy_turn_ran (void *ticket)
   pthread_mutex_unlock (&gompy_turn.lock);
 }
 
-/* After gompy_turn_keep, for a region in a queue that calls gompy_turn_ran: wait for its end.  False: it has no turn, or
-   that was taken away; the thread goes on, and the region runs beside others.  */
+/* After gompy_turn_keep, for a region in a queue that calls gompy_turn_ran: wait for its end.  False: it has no turn,
+   or that was taken away; the thread goes on, and the region runs beside others.  */
 static bool
 gompy_turn_await (void)
 {
