@@ -428,6 +428,7 @@ void __wrap__ZdaPvm (void *p, size_t n) { on_free (p); __real__ZdaPvm (p, n); }
 
 struct start
 {
+  void *first;  /* as in the data itself: libgomp looks for task reductions there */
   void (*function) (void *);
   void *data;
   void *group;
@@ -443,13 +444,14 @@ started (void *p)
   gompy_access.leave (&before);
 }
 
-#define PARALLEL(result, name, parameters, arguments, keep, give)                                                      \
+#define PARALLEL_OF(result, name, parameters, arguments, keep, give, word)                                             \
   result __real_##name parameters;                                                                                     \
   SEEN result __wrap_##name parameters                                                                                 \
   {                                                                                                                    \
-    struct start s = { function, data, NULL };                                                                         \
+    struct start s = { NULL, function, data, NULL };                                                                   \
     if (THREADS)                                                                                                       \
       {                                                                                                                \
+        s.first = word;                                                                                                \
         s.group = gompy_access.fork ();                                                                                \
         function = started;                                                                                            \
         data = &s;                                                                                                     \
@@ -459,22 +461,24 @@ started (void *p)
       gompy_access.join (s.group);                                                                                     \
     give;                                                                                                              \
   }
+#define PARALLEL(result, name, parameters, arguments)                                                                  \
+  PARALLEL_OF (result, name, parameters, arguments, , , NULL)
 #define LOOP(name)                                                                                                     \
   PARALLEL (void, GOMP_parallel_loop_##name,                                                                           \
             (void (*function) (void *), void *data, unsigned n, long start, long end, long step, long chunk,           \
              unsigned flags),                                                                                          \
-            (function, data, n, start, end, step, chunk, flags), , )
+            (function, data, n, start, end, step, chunk, flags))
 #define RUNTIME_LOOP(name)                                                                                             \
   PARALLEL (void, GOMP_parallel_loop_##name,                                                                           \
             (void (*function) (void *), void *data, unsigned n, long start, long end, long step, unsigned flags),      \
-            (function, data, n, start, end, step, flags), , )
+            (function, data, n, start, end, step, flags))
 PARALLEL (void, GOMP_parallel, (void (*function) (void *), void *data, unsigned n, unsigned flags),
-          (function, data, n, flags), , )
-PARALLEL (unsigned, GOMP_parallel_reductions, (void (*function) (void *), void *data, unsigned n, unsigned flags),
-          (function, data, n, flags), unsigned result =, return result)
+          (function, data, n, flags))
+PARALLEL_OF (unsigned, GOMP_parallel_reductions, (void (*function) (void *), void *data, unsigned n, unsigned flags),
+             (function, data, n, flags), unsigned result =, return result, *(void **) data)
 PARALLEL (void, GOMP_parallel_sections,
           (void (*function) (void *), void *data, unsigned n, unsigned count, unsigned flags),
-          (function, data, n, count, flags), , )
+          (function, data, n, count, flags))
 LOOP (static)
 LOOP (dynamic)
 LOOP (guided)

@@ -109,6 +109,7 @@ GOMP_taskgroup_end (void)
 
 struct gompy_implicit
 {
+  void *first;  /* as in the data itself: libgomp looks for task reductions there */
   void (*function) (void *);
   void *data;
 };
@@ -126,33 +127,34 @@ gompy_implicit_task (void *p)
   gompy_task_waited (task, 0);
 }
 
-#define GOMPY_AS_TASKS                                                                                                 \
+#define GOMPY_AS_TASKS(word)                                                                                           \
   struct gompy_implicit s;                                                                                             \
+  s.first = word;                                                                                                      \
   s.function = function;                                                                                               \
   s.data = data;                                                                                                       \
   function = gompy_implicit_task;                                                                                      \
   data = &s
-#define GOMPY_TEAM(result, name, parameters, arguments, keep, give)                                                    \
-  GOMPY_WAIT (result, name, parameters, arguments, GOMPY_AS_TASKS, keep, 0, give)
+#define GOMPY_TEAM(result, name, parameters, arguments)                                                                \
+  GOMPY_WAIT (result, name, parameters, arguments, GOMPY_AS_TASKS (NULL), , 0, )
 #define GOMPY_LOOP(name)                                                                                               \
   GOMPY_TEAM (void, GOMP_parallel_loop_##name,                                                                         \
               (void (*function) (void *), void *data, unsigned n, long start, long end, long step, long chunk,         \
                unsigned flags),                                                                                        \
-              (function, data, n, start, end, step, chunk, flags), , )
+              (function, data, n, start, end, step, chunk, flags))
 #define GOMPY_RUNTIME_LOOP(name)                                                                                       \
   GOMPY_TEAM (void, GOMP_parallel_loop_##name,                                                                         \
               (void (*function) (void *), void *data, unsigned n, long start, long end, long step, unsigned flags),    \
-              (function, data, n, start, end, step, flags), , )
+              (function, data, n, start, end, step, flags))
 GOMPY_TEAM (void, GOMP_parallel, (void (*function) (void *), void *data, unsigned n, unsigned flags),
-            (function, data, n, flags), , )
-GOMPY_TEAM (unsigned, GOMP_parallel_reductions, (void (*function) (void *), void *data, unsigned n, unsigned flags),
-            (function, data, n, flags), unsigned told =, return told)
+            (function, data, n, flags))
+GOMPY_WAIT (unsigned, GOMP_parallel_reductions, (void (*function) (void *), void *data, unsigned n, unsigned flags),
+            (function, data, n, flags), GOMPY_AS_TASKS (*(void **) data), unsigned told =, 0, return told)
 GOMPY_TEAM (void, GOMP_parallel_sections,
             (void (*function) (void *), void *data, unsigned n, unsigned count, unsigned flags),
-            (function, data, n, count, flags), , )
+            (function, data, n, count, flags))
 GOMPY_TEAM (void, GOMP_teams_reg,
             (void (*function) (void *), void *data, unsigned n, unsigned limit, unsigned flags),
-            (function, data, n, limit, flags), , )
+            (function, data, n, limit, flags))
 GOMPY_LOOP (static)
 GOMPY_LOOP (dynamic)
 GOMPY_LOOP (guided)
