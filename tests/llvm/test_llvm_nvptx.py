@@ -114,8 +114,8 @@ THERE_19 = next((path for path in LIBOMP_19 if (path / "libomptarget-nvptx-sm_70
 
 
 needs_19 = pytest.mark.skipif(
-    THERE_19 is None or not Path("/usr/lib/llvm-19/bin/clang").exists(),
-    reason="not installed: clang-19, or libomp-19-dev, which check-libomptarget unpacks, too",
+    THERE_19 is None or not all(Path("/usr/lib/llvm-19/bin", name).exists() for name in ("clang", "llvm-nm")),
+    reason="not installed: clang-19, llvm-19, or libomp-19-dev, which check-libomptarget unpacks, too",
 )
 
 
