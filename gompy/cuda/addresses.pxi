@@ -79,10 +79,10 @@ cdef void block_words(block *n, char *text, size_t size) noexcept nogil:
 cdef uint32_t (*number_in_log)() noexcept nogil  # libgompy's, where it logs (gompy run --check), or NULL
 
 
-cdef void find_log() noexcept nogil:
-    """The program's threads have numbers in that log."""
-    global number_in_log
-    number_in_log = <uint32_t (*)() noexcept nogil>dlsym(RTLD_DEFAULT, b"gompy_check_thread")
+cdef void *find_log() noexcept nogil:
+    """What tells the numbers that the program's threads have in that log.  Without a lock of ours: it waits for the
+    loader's."""
+    return dlsym(RTLD_DEFAULT, b"gompy_check_thread")
 
 
 cdef void tell_runtime(uint64_t asker, const char *text) noexcept nogil:

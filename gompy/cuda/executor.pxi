@@ -100,5 +100,6 @@ cdef bint need_executor() noexcept nogil:
                     and ptx.note != NULL
                 ):
                     answer = 1
-        executor_answer = answer
+        if answer == 1 or executor_answer == 0:  # another thread may have had better luck
+            executor_answer = answer
     return executor_answer == 1

@@ -14,6 +14,7 @@ cdef extern from *:
       struct gompy_mapping_query query;
       uint64_t want = writes ? GOMPY_MAPPING_WRITE : GOMPY_MAPPING_READ;
       int error = errno, fd = gompy_open ("/proc/self/maps", O_RDONLY, 0), have = fd < 0 ? -1 : 1;
+      size_t begin = page;
       while (have == 1 && page < end)
         {
           if (!gompy_ask_mapping (fd, page, &query))
@@ -26,6 +27,14 @@ cdef extern from *:
         }
       if (fd >= 0)
         close (fd);
+      if (have == 1)
+        {
+          fd = gompy_open ("/proc/self/pagemap", O_RDONLY, 0);
+          if (gompy_may_be_guarded (fd, begin, end))
+            have = -1;
+          if (fd >= 0)
+            close (fd);
+        }
       errno = error;
       return have;
     }

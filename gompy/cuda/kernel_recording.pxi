@@ -6,9 +6,13 @@
 cdef extern from *:
     """
     #define GOMPY_RECORD_VOICE "libcuda (gompy)"
+    static pthread_mutex_t gompy_places_lock = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_mutex_t gompy_turn_lock = PTHREAD_MUTEX_INITIALIZER;
     static pthread_mutex_t gompy_kernel_turn = PTHREAD_MUTEX_INITIALIZER;  /* who has it uses device memory */
     """
     pthread_mutex_t kernel_turn "gompy_kernel_turn"
+    pthread_mutex_t turn_lock "gompy_turn_lock"
+    pthread_mutex_t places_lock "gompy_places_lock"
 
 cdef extern from "gompy/native/record_file.h" nogil:
     struct gompy_record_block:
@@ -69,9 +73,12 @@ cdef uint64_t record_first     # kernels that are wanted
 cdef uint64_t recorded_kernels
 cdef int recorded_modules
 cdef double record_seconds
-cdef recorded_blocks record_last
-cdef uint64_t turn_holder      # which kernel has the turn, 1 for the first; 0: none, or no kernel
+cdef recorded_blocks[MAX_GPUS] record_lasts  # of each device
+cdef recorded_blocks *record_last   # of the one whose memory was recorded last
+cdef uint64_t turns_given      # these four: guarded by turn_lock
+cdef uint64_t turn_holder      # whose operation runs that has the turn; 0: none does, or its memory is being recorded
 cdef uint64_t turn_disturbed   # beside which one others have used memory, as they had waited too long
+cdef uint64_t turns_apart      # operations that run without the turn
 
 
 cdef uint64_t number_of_variable(const char *name) noexcept nogil:
@@ -114,10 +121,47 @@ cdef inline bint recording_kernels() noexcept nogil:
     return record_state > 0
 
 
-cdef void note_launch(op *o) noexcept nogil:
-    """A kernel is launched while that is on: from where."""
-    if find_callers(o.launched):
-        o.launched[0] = BY_RUNTIME
+cdef struct launch_place:
+    uint64_t launched[2]
+    char *text                 # "" where it has no line
+
+cdef launch_place *launch_places
+cdef size_t num_launch_places
+
+
+cdef const char *known_place(const uint64_t *launched) noexcept nogil:
+    """The text of a place of launches, which stays; NULL: not named yet."""
+    cdef const char *text = NULL
+    cdef size_t i
+    pthread_mutex_lock(&places_lock)
+    for i in range(num_launch_places):
+        if launch_places[i].launched[0] == launched[0] and launch_places[i].launched[1] == launched[1]:
+            text = launch_places[i].text
+            break
+    pthread_mutex_unlock(&places_lock)
+    return text
+
+
+cdef void note_launch(uint64_t *launched) noexcept nogil:
+    """A kernel is launched while that is on: from where, and that place's name.  Without a lock of ours, and not in a
+    stream's thread: it waits for the loader's, which a thread may have whose library's constructor waits for us."""
+    global launch_places, num_launch_places
+    cdef char place[600]
+    cdef launch_place *more
+    if find_callers(launched):
+        launched[0] = BY_RUNTIME
+        return
+    if known_place(launched) != NULL:
+        return
+    name_caller(launched, place, sizeof(place))
+    pthread_mutex_lock(&places_lock)
+    more = <launch_place *>realloc(launch_places, (num_launch_places + 1) * sizeof(launch_place))
+    if more != NULL:
+        launch_places = more
+        more[num_launch_places].text = strdup(pick_text(strchr(place, c':') != NULL, place, b""))
+        memcpy(more[num_launch_places].launched, launched, sizeof(more[0].launched))
+        num_launch_places += more[num_launch_places].text != NULL
+    pthread_mutex_unlock(&places_lock)
 
 
 # --- modules
@@ -205,6 +249,16 @@ cdef void record_module(module *m, const void *image, size_t size) noexcept nogi
     pthread_mutex_unlock(&gompy_record_lock)
 
 
+cdef void record_unload(const module *m) noexcept nogil:
+    """A module goes, before others get the addresses of its variables."""
+    pthread_mutex_lock(&gompy_record_lock)
+    if m.recorded and not record_over and getpid() == record_pid:
+        gompy_record_put(b"{\"is\": \"unloaded\", \"image\": %d, \"device\": %d", m.recorded - 1,
+                         m.of.device.ordinal)
+        gompy_record_end_line(NULL, 0)
+    pthread_mutex_unlock(&gompy_record_lock)
+
+
 # --- memory
 # ----------------------------------------------------------------------------------------------------------------
 
@@ -253,6 +307,7 @@ cdef bint record_memory(gpu *g) noexcept nogil:
     cdef long long *blobs
     cdef size_t i, k = 0
     memset(&now, 0, sizeof(now))
+    record_last = &record_lasts[g.ordinal]
     pthread_mutex_lock(&memory_lock)
     take_blocks(g.memory.root, &now)
     take_blocks(g.pinned.root, &now)
@@ -268,8 +323,8 @@ cdef bint record_memory(gpu *g) noexcept nogil:
                 and record_last.at[k].size == now.at[i].size:
             now.at[i].blob, now.at[i].hash = record_last.at[k].blob, record_last.at[k].hash
         blobs[i] = gompy_record_contents(&now.at[i], NULL, peek_here)
-    drop_blocks(&record_last)
-    record_last = now
+    drop_blocks(record_last)
+    record_last[0] = now
     if not record_over:
         gompy_record_put(b"{\"memory\": [")
         for i in range(now.count):
@@ -313,13 +368,11 @@ cdef void record_objects() noexcept nogil:
 
 cdef void record_names(const op *o) noexcept nogil:
     """Where the kernel is launched, and these names."""
-    cdef char place[600]
     cdef size_t i
     cdef bint some = False
-    name_caller(o.launched, place, sizeof(place))
     gompy_record_put(b"{\"is\": \"names\", \"bytes\": 0, \"region\": %llu, \"place\": ",
                      <unsigned long long>recorded_kernels)
-    gompy_record_string(pick_text(strchr(place, c':') != NULL, place, b""))
+    gompy_record_string(known_place(o.launched) if o.launched[0] else NULL)
     gompy_record_put(b", \"names\": [")
     for i in range(record_last.count):
         if record_last.names[i] != NULL:
@@ -364,10 +417,9 @@ cdef uint64_t kernel_begins(const op *o) noexcept nogil:
     return recorded_kernels
 
 
-cdef void kernel_ends(const op *o, uint64_t number, int r) noexcept nogil:
+cdef void kernel_ends(const op *o, uint64_t number, bint disturbed, int r) noexcept nogil:
     """After it; one that has failed did not end."""
     global record_dropped
-    cdef bint disturbed = load64(&turn_disturbed, RELAXED) == number
     if record_over or r != CUDA_SUCCESS:
         return
     if not disturbed and not record_memory(o.kernel.of.of.device):
@@ -383,13 +435,20 @@ cdef void kernel_ends(const op *o, uint64_t number, int r) noexcept nogil:
 
 
 cdef bint take_turn() noexcept nogil:
-    """Wait until nothing else uses device memory.  False: that takes too long; it goes on beside a kernel that is not
-    recorded then."""
+    """Wait until nothing else uses device memory.  False: one operation has run too long for that; this one goes on
+    beside it, and what it has beside it is not recorded (leave_apart)."""
+    global turn_disturbed, turns_apart
     cdef timespec until
-    cdef uint64_t holder = load64(&turn_holder, RELAXED)
-    if pthread_mutex_trylock(&kernel_turn) == 0:
-        return True
-    if holder == 0 or load64(&turn_disturbed, RELAXED) != holder:
+    cdef uint64_t holder
+    cdef bint apart = False
+    while pthread_mutex_trylock(&kernel_turn) != 0:
+        pthread_mutex_lock(&turn_lock)
+        holder = turn_holder
+        apart = holder != 0 and turn_disturbed == holder
+        turns_apart += apart
+        pthread_mutex_unlock(&turn_lock)
+        if apart:
+            return False
         clock_gettime(CLOCK_REALTIME, &until)
         until.tv_sec += <long>record_seconds
         until.tv_nsec += <long>((record_seconds - <long>record_seconds) * 1e9)
@@ -398,28 +457,56 @@ cdef bint take_turn() noexcept nogil:
             until.tv_nsec -= 1000000000
         if pthread_mutex_timedlock(&kernel_turn, &until) == 0:
             return True
-    store64(&turn_disturbed, load64(&turn_holder, RELAXED), RELAXED)
-    return False
+        pthread_mutex_lock(&turn_lock)
+        if holder != 0 and turn_holder == holder:  # all that time the same operation, and no recording
+            turn_disturbed = holder
+            turns_apart += 1
+            apart = True
+        pthread_mutex_unlock(&turn_lock)
+        if apart:
+            return False
+    return True
+
+
+cdef void leave_apart() noexcept nogil:
+    """An operation that had no turn has ended."""
+    global turns_apart
+    pthread_mutex_lock(&turn_lock)
+    turns_apart -= 1
+    pthread_mutex_unlock(&turn_lock)
 
 
 cdef uint64_t begin_recorded(const op *o) noexcept nogil:
-    """The turn has been taken: record what is before a kernel."""
+    """The turn has been taken: record what is before a kernel, unless something is beside it."""
+    global turn_holder, turns_given
     cdef uint64_t number = 0
-    if o.kind == LAUNCH_OP:
+    cdef bint alone
+    pthread_mutex_lock(&turn_lock)
+    alone = turns_apart == 0  # and stays so until there is a holder
+    pthread_mutex_unlock(&turn_lock)
+    if alone and o.kind == LAUNCH_OP:
         pthread_mutex_lock(&gompy_record_lock)
         number = kernel_begins(o)
         pthread_mutex_unlock(&gompy_record_lock)
-        store64(&turn_holder, number, RELAXED)
+    pthread_mutex_lock(&turn_lock)
+    turns_given += 1
+    turn_holder = turns_given
+    pthread_mutex_unlock(&turn_lock)
     return number
 
 
 cdef void end_recorded(const op *o, uint64_t number, int r) noexcept nogil:
     """Record what is behind it, and give the turn."""
+    global turn_holder
+    cdef bint disturbed
+    pthread_mutex_lock(&turn_lock)
+    disturbed = turn_disturbed == turn_holder
+    turn_holder = 0
+    pthread_mutex_unlock(&turn_lock)
     if number:
         pthread_mutex_lock(&gompy_record_lock)
-        kernel_ends(o, number, r)
+        kernel_ends(o, number, disturbed, r)
         pthread_mutex_unlock(&gompy_record_lock)
-        store64(&turn_holder, 0, RELAXED)
     pthread_mutex_unlock(&kernel_turn)
 
 

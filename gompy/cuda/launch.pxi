@@ -123,6 +123,7 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
     cdef context *c = NULL
     cdef stream *s = NULL
     cdef op *o = NULL
+    cdef uint64_t[2] launched
     cdef bint queued
     cdef int r = top_context(&c)
     if r == CUDA_ERROR_INVALID_CONTEXT and is_handle(FUNCTION, p):
@@ -150,6 +151,9 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
         return CUDA_ERROR_INVALID_HANDLE
     r = check_launch(f, grid, block, shared)
     note_asker()
+    launched[0] = launched[1] = 0
+    if recording_kernels():
+        note_launch(launched)
     pthread_mutex_lock(&work_lock)
     if not is_handle(FUNCTION, f):  # another thread has unloaded it meanwhile
         r = CUDA_ERROR_INVALID_HANDLE
@@ -160,8 +164,7 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
         r = take_parameters(f, params, extra, <char *>(o + 1)) if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
     if r == CUDA_SUCCESS:
         describe_launch(o, f, grid, block, shared)
-        if recording_kernels():
-            note_launch(o)
+        o.launched[0], o.launched[1] = launched[0], launched[1]
         o.config.together = together
         r = enter_op(s, o, &queued)
         f.of.launches += queued

@@ -79,6 +79,8 @@ cdef void drop_module(module *m) noexcept nogil:
         free(f.name)
         free_handle(FUNCTION, f)
         f = after
+    if recording_kernels():
+        record_unload(m)
     ptx.unload(m.loaded)
     free_handle(MODULE, m)
 

@@ -109,8 +109,9 @@ cdef void forked_child() noexcept nogil:
 
 cdef int initialise_driver() noexcept nogil:
     """cuInit, once; later calls give the first one's answer."""
-    global initialised, init_answer
+    global initialised, init_answer, number_in_log
     cdef int i
+    cdef void *log = find_log() if not initialised else NULL
     pthread_mutex_lock(&driver_lock)
     if not initialised:
         init_answer = CUDA_SUCCESS
@@ -128,7 +129,7 @@ cdef int initialise_driver() noexcept nogil:
                 init_answer = CUDA_ERROR_OUT_OF_MEMORY
             publish_status()
             if checking:
-                find_log()
+                number_in_log = <uint32_t (*)() noexcept nogil>log
             pthread_atfork(NULL, NULL, forked_child)
         initialised = True
     pthread_mutex_unlock(&driver_lock)

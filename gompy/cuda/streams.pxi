@@ -103,11 +103,14 @@ cdef int use_memory(op *o) noexcept nogil:
 
 cdef int use_memory_in_turn(op *o) noexcept nogil:
     """The same while kernels are recorded."""
-    cdef bint mine = (o.kind != LAUNCH_OP or o.launched[0] != BY_RUNTIME) and take_turn()
+    cdef bint taken = o.kind != LAUNCH_OP or o.launched[0] != BY_RUNTIME
+    cdef bint mine = taken and take_turn()
     cdef uint64_t number = begin_recorded(o) if mine else 0
     cdef int r = use_memory(o)
     if mine:
         end_recorded(o, number, r)
+    elif taken:
+        leave_apart()
     return r
 
 

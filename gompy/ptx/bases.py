@@ -286,7 +286,9 @@ def is_counted_back(em: Emitter, code: Instruction | None, way: Way, depth: int)
     if code.base in ("mul", "mad", "cvt"):
         return is_back(em, code, way)
     by = em.strides().constant(code.operands[2]) if code.base == "shl" else 0
-    if by is None or code.base not in ("add", "sub", "mov", "cvta", "shl") or sources[0].type not in LONG:
+    if by is None or not 0 <= by < 8:
+        return False
+    if code.base not in ("add", "sub", "mov", "cvta", "shl") or sources[0].type not in LONG:
         return False
     return counted_back(em, sources[0], Way(1, way.step >> by), depth)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from .syntax import Immediate, Instruction, Memory, Module, Operand, Register
+from .syntax import Function, Immediate, Instruction, Memory, Module, Operand, Register, Statement
 
-ACCESSES = frozenset(("ld", "st", "atom", "red"))
+SHORT = frozenset(("b32", "u32", "s32"))
 
 
 def counts_from_zero(module: Module) -> bool:
@@ -26,11 +26,24 @@ def counts_from_zero(module: Module) -> bool:
     return True
 
 
-def moved(operand: Operand) -> Operand:
-    """An address where the window begins."""
-    if isinstance(operand, Memory) and isinstance(operand.base, Register | Immediate):
-        return Memory(operand.base, operand.offset + abi.SHARED_BASE)
-    return operand
+def moved(function: Function, code: Instruction, operand: Operand, before: list[Statement]) -> Operand:
+    """An address where the window begins.  One of 32 bits may be less than 0 but for its offset, so it is added to
+    BEFORE the access, where it wraps around as on a GPU."""
+    if not isinstance(operand, Memory) or not isinstance(operand.base, Register | Immediate):
+        return operand
+    base = operand.base
+    if isinstance(base, Immediate) or base.type not in SHORT:
+        return Memory(base, operand.offset + abi.SHARED_BASE)
+    place = Register(f"{base.name}@", "u32", len(function.registers))
+    function.registers.append(place)
+    sources = (place, base, Immediate(abi.SHARED_BASE))
+    before.append(Instruction("add.u32", sources, code.line, None, False, "add", ("u32",)))
+    return Memory(place, operand.offset)
+
+
+def is_shared(code: Instruction) -> bool:
+    """Whether an instruction's addresses are of shared memory by its text."""
+    return any(mod.partition("::")[0] == "shared" for mod in code.mods)
 
 
 def move(module: Module) -> None:
@@ -38,8 +51,13 @@ def move(module: Module) -> None:
     if not counts_from_zero(module):
         return
     for function in module.functions.values():
-        for code in function.body or ():
-            if isinstance(code, Instruction) and code.base in ACCESSES and any(
-                mod.partition("::")[0] == "shared" for mod in code.mods
-            ):  # fmt: skip
-                code.operands = tuple(map(moved, code.operands))
+        if not function.body:
+            continue
+        body: list[Statement] = []
+        for code in function.body:
+            if isinstance(code, Instruction) and is_shared(code):
+                its = 1 if code.base == "cp" else len(code.operands)  # what cp.async copies from is in other memory
+                firsts = [moved(function, code, operand, body) for operand in code.operands[:its]]
+                code.operands = (*firsts, *code.operands[its:])
+            body.append(code)
+        function.body = body

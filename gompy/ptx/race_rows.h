@@ -193,21 +193,21 @@ gompy_race_stepping (const uint64_t *a, uint32_t mask, uint32_t size)
 }
 
 /* Lanes that go their own ways: what is remembered of their words is fetched together.  It takes large pages from the
-   first such lanes on: a few words here and there would have many of these made for nothing.  */
+   first such lanes on that are in device memory: for a few words here and there many of these would be for nothing.  */
 static inline void
 gompy_race_fetch (struct gompy_races *r, uint32_t mask, const uint64_t *a, int writes)
 {
-  if (!r->scattered)
-    {
-      r->scattered = 1;
-      madvise (r->memory.words, gompy_words_size (r->size), MADV_HUGEPAGE);
-    }
   for (; mask; mask &= mask - 1)
     {
       uint64_t offset = a[__builtin_ctz (mask)] - r->base;
       if (offset < r->size)
         {
           const struct gompy_words *group = r->memory.words + offset / (4 * GOMPY_GROUP);
+          if (!r->scattered)
+            {
+              r->scattered = 1;
+              madvise (r->memory.words, gompy_words_size (r->size), MADV_HUGEPAGE);
+            }
           __builtin_prefetch (r->memory.lines + offset / (4 * GOMPY_LINE), 1);
           __builtin_prefetch (&group->touch[writes ? GOMPY_WRITE : GOMPY_READ], 1);
         }

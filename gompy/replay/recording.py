@@ -220,6 +220,9 @@ class Recording:
                 raise ValueError
             self.loaded = [known for known in self.loaded if (known.image, known.device) != (found.image, found.device)]
             self.loaded.append(found)
+        elif kind == "unloaded":
+            gone = number(line["image"]), number(line["device"])
+            self.loaded = [known for known in self.loaded if (known.image, known.device) != gone]
         elif kind == "blob":
             if number(line["blob"]) != len(self.blobs):
                 raise ValueError

@@ -14,6 +14,7 @@ pytestmark = [has_driver, pytest.mark.usefixtures("plain")]
 PAGE = 4096
 SIZE = 1 << 20
 NONE, READ, WRITE = 0, 1, 2
+GUARD_INSTALL = 102
 
 
 @pytest.fixture
@@ -78,6 +79,20 @@ def test_large_copies_of_memory_that_is_partly_closed(
     verb = "read" if to_device else "written"
     told = f"has {SIZE // 2} bytes up to the end of memory that can be {verb}, not {SIZE}"
     assert (told in capfd.readouterr().err) is not good
+
+
+@pytest.mark.parametrize("at", [0, SIZE // 2, SIZE - PAGE])
+def test_a_large_copy_of_memory_with_a_guard(cuda: Driver, capfd: pytest.CaptureFixture[str], at: int) -> None:
+    """Linux 6.13's guards are pages of a mapping that can be read, to all that /proc/self/maps says."""
+    cuda.context()
+    device = cuda.put(bytes(SIZE))
+    area = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    if ctypes.CDLL(None).madvise(ctypes.c_void_p(address + at), ctypes.c_size_t(PAGE), GUARD_INSTALL):
+        pytest.skip("this kernel has no guards")
+    status = cuda.cuMemcpyHtoD_v2(c_uint64(device), ctypes.c_void_p(address), ctypes.c_size_t(SIZE))
+    assert status == INVALID_VALUE
+    assert f"has {at} bytes up to the end" in capfd.readouterr().err
 
 
 def test_a_large_copy_of_a_file_that_has_become_shorter(

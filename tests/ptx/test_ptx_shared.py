@@ -97,6 +97,30 @@ def test_without_a_name(device: Device) -> None:
     assert device.warnings == []
 
 
+# A register that is less than 0 but for the offset; copies, barriers and matrices.
+OTHERS = {
+    "less": "add.s32 %i, %t, -4; shl.b32 %i, %i, 2; st.shared.u32 [%i+16], %t; bar.sync 0; ld.shared.u32 %r, [%i+16];",
+    "copy": "st.global.u32 [%o], %t; shl.b32 %i, %t, 2; cp.async.ca.shared.global [%i], [%o], 4; cp.async.wait_all;"
+    "ld.shared.u32 %r, [%i];",
+    "matrix": "shl.b32 %i, %t, 2; st.shared.u32 [%i], %t; bar.sync 0; and.b32 %i, %t, 7; shl.b32 %i, %i, 4;"
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r}, [%i];",
+    "barrier": "mov.u32 %i, 8; setp.eq.u32 %p, %t, 0; @%p mbarrier.init.shared.b64 [%i], 32; bar.sync 0;"
+    "mbarrier.arrive.shared.b64 %s, [%i]; mov.u32 %r, %t;",
+}
+
+
+@pytest.mark.parametrize("way", OTHERS)
+def test_all_accesses_count_from_zero(device: Device, way: str) -> None:
+    out = device.upload(bytes(128))
+    text = f""".visible .entry k (.param .u64 po) {{ .reg .u64 %o, %s; .reg .b32 %t, %i, %r; .reg .pred %p;
+      ld.param.u64 %o, [po]; mov.u32 %t, %tid.x; mad.wide.u32 %o, %t, 4, %o; {OTHERS[way]}
+      st.global.u32 [%o], %r; ret; }}
+    """
+    head = HEAD.replace("sm_35", "sm_80")
+    device.load(head + text).function("k").launch((1, 1, 1), (32, 1, 1), [out], shared=256)
+    assert np.frombuffer(device.download(out, 128), dtype=np.uint32).tolist() == list(range(32))
+
+
 @pytest.mark.parametrize("more", [".shared .u32 other;", ".func f () { ret; }", ".extern .func f ();"])
 def test_where_addresses_may_come_from_elsewhere(more: str) -> None:
     """Of a variable, or of another function: a small number is none of shared memory then."""

@@ -81,6 +81,22 @@ def test_a_kernel_that_waits_for_another_is_not_recorded(tools: Tools) -> None:
     assert tools.ok("gompy", "replay", "r").splitlines()[-1].startswith("region 1 scale on nvptx: as recorded")
 
 
+def test_a_block_where_a_variable_was(tools: Tools) -> None:
+    """Of a module that has been unloaded."""
+    record(tools, "unload")
+    assert tools.ok("gompy", "replay", "r").startswith("region 0 scale on nvptx: as recorded")
+
+
+def test_nothing_waits_beside_a_kernel_that_is_not_wanted(tools: Tools) -> None:
+    """Its turn is given up at once: a program that waits for a copy goes on after --wait, not after many of them."""
+    done = tools.run(
+        *("gompy", "cuda", "run", "--", "gompy", "record", "--any", "-o", "r", "--only", "zzz", "--wait", "0.3"),
+        *(sys.executable, "kernels.py", "wait"),
+    )
+    assert done.returncode == 2
+    assert done.stderr.endswith("no region or kernel that is wanted was launched on a device\n")
+
+
 def test_a_kernel_that_fails_has_not_ended(tools: Tools) -> None:
     assert "gompy record: r: region 0 fail has not ended" in record(tools, "fail")
 

@@ -1,4 +1,4 @@
-"""Launches kernels by the CUDA driver: ``kernels.py all | wait | fail``."""
+"""Launches kernels by the CUDA driver: ``kernels.py all | unload | wait | fail``."""
 
 import sys
 from ctypes import CDLL, addressof, byref, c_char_p, c_float, c_int, c_size_t, c_uint64, c_void_p
@@ -104,6 +104,18 @@ if sys.argv[1] == "all":
     launch("turn", 32, 128, None, c_uint64(pinned.value))
     call("cuCtxSynchronize")
     assert host[:] == [*reversed(range(32))]
+elif sys.argv[1] == "unload":
+    other, table, size, again = c_void_p(), c_uint64(), c_size_t(), c_uint64()
+    call("cuModuleLoadData", byref(other), c_char_p(PTX.replace(b"total = 64", b"total = 64, table[16]")))
+    call("cuModuleGetGlobal_v2", byref(table), byref(size), other, b"table")
+    call("cuModuleUnload", other)
+    for _ in range(20):
+        if again.value != table.value:
+            call("cuMemAlloc_v2", byref(again), c_size_t(256))
+    assert again.value == table.value
+    call("cuMemsetD8_v2", again, 1, c_size_t(256))
+    launch("scale", 64, 0, None, again, c_float(2), c_int(64))
+    call("cuCtxSynchronize")
 elif sys.argv[1] == "wait":
     streams = [c_void_p(), c_void_p()]
     for stream in streams:
