@@ -3,7 +3,7 @@
 
 check_any.c measures the processor time of the program and of its devices, as the runtime has it under `gompy run
 --check`; the analysis at the end is not in it.  A ratio is the time with the check / without.  The rows are those of
-docs/diagnosis.md, and the same regions where each maps its arrays anew, and where the host uses them in between.
+docs/diagnosis-cost.md, and the same regions where each maps its arrays anew, and where the host uses them in between.
 Writes benchmarks/out/check-any.json and check-any.svg.  Exit status 1 if a program failed; a ratio is never a failure.
 """
 

@@ -3,7 +3,7 @@
 The programs are files of ``docs/programs`` and ``examples``, those of a lesson in the folder beside its page.
 
 A page shows one by ``$ cat FILE``: its text is compared
-like any other output.  ``docs/diagnosis.md`` has a test of its own.
+like any other output.  ``docs/diagnosis.md`` and ``docs/debugging.md`` have a test of their own.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def shown() -> dict[Path, list[str]]:
     return {
         page: titles
         for page in PAGES
-        if page.name != "diagnosis.md"
+        if page.name not in ("diagnosis.md", "debugging.md")
         if (titles := [title for title in sections(page) if (page.name, title) not in NOT_RUN])
     }
 

@@ -1,8 +1,8 @@
 # Copies to the device of FIRST_SIZE and more: what they do about page tables.
 #
 # The device's memory is a file of the kernel's (memfd), mapped twice.  The first copy to a part of it makes the pages;
-# then our page tables need them, for the next copy, and the device's, for the first region.  docs/performance.md has
-# the measurements.  There are two ways:
+# then our page tables need them, for the next copy, and the device's, for the first region.
+# docs/performance-programs.md has the measurements.  There are two ways:
 #
 #   huge pages     Only whole ones of which the copy writes every byte: none is used that wasn't asked for.  One access
 #                  makes a page of 4 KiB, MADV_COLLAPSE a page of 2 MiB of it, in our page tables as well.
