@@ -71,9 +71,9 @@ def test_a_fault_in_a_helper_thread(tmp_path: Path) -> None:
     done = run(compile_clang(tmp_path, PROGRAMS / "crash_nowait.c", "-g"))
     assert done.rc == -signal.SIGABRT
     assert done.out == "before\n"
-    assert "crash_nowait.c:13): signal 11 (Segmentation fault)" in done.err
+    assert "crash_nowait.c:15): signal 11 (Segmentation fault)" in done.err
     assert done.err.endswith(
-        "crash_nowait.c:12:1: Libomptarget fatal error 1: failure of target construct while offloading is mandatory\n"
+        "crash_nowait.c:14:1: Libomptarget fatal error 1: failure of target construct while offloading is mandatory\n"
     )
 
 

@@ -1,4 +1,5 @@
-/* The last region of three that do not wait writes through a null pointer. */
+/* The last region of three that do not wait writes through a null pointer.  The others have ended by then: one that
+   began after it would fail, too, as the device is gone, and might say so first.  */
 #include <stdio.h>
 
 int main (void)
@@ -9,6 +10,7 @@ int main (void)
   { }
 #pragma omp target nowait
   { }
+#pragma omp taskwait
 #pragma omp target nowait
   *nowhere = 42;
 #pragma omp taskwait
