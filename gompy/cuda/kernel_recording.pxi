@@ -26,7 +26,9 @@ cdef extern from "gompy/native/record_file.h" nogil:
     bint record_over "gompy_record.over"
     int record_pid "gompy_record.pid"
     uint64_t record_dropped "gompy_record.dropped"
-    bint gompy_record_open(const char *path, uint64_t limit)
+    uint64_t gompy_record_number(const char *name)
+    bint gompy_record_open(const char *path)
+    void gompy_record_close(uint64_t regions)
     void gompy_record_put(const char *format, ...)
     void gompy_record_string(const char *text)
     void gompy_record_end_line(const void *bytes, size_t n)
@@ -47,9 +49,6 @@ cdef extern from "<errno.h>" nogil:
 cdef extern from "<string.h>" nogil:
     char *strdup(const char *text)
 
-cdef extern from "<unistd.h>" nogil:
-    ssize_t readlink(const char *path, char *to, size_t room)
-
 cdef extern from "<sys/uio.h>" nogil:
     struct iovec:
         void *iov_base
@@ -58,7 +57,6 @@ cdef extern from "<sys/uio.h>" nogil:
                              unsigned long flags)
 
 cdef enum:
-    RECORD_VERSION = 1         # of the file
     RECORD_KERNELS = 20        # bits of a function's word that are its number in its module
     BY_RUNTIME = 1             # in the place of an address in op.launched: OpenMP's or OpenACC's runtime launches it
 
@@ -81,38 +79,25 @@ cdef uint64_t turn_disturbed   # beside which one others have used memory, as th
 cdef uint64_t turns_apart      # operations that run without the turn
 
 
-cdef uint64_t number_of_variable(const char *name) noexcept nogil:
-    """A number that the environment has; the largest one where it has none."""
-    cdef const char *text = secure_getenv(name)
-    return strtoull(text, NULL, 10) if text != NULL and text[0] else ~<uint64_t>0
-
-
 cdef bint begin_kernel_recording() noexcept nogil:
     """GOMPY_RECORD_KERNELS=/file: make it."""
     global record_only, record_first, record_seconds
     cdef const char *path = secure_getenv(b"GOMPY_RECORD_KERNELS")
     cdef const char *seconds = secure_getenv(b"GOMPY_RECORD_WAIT")
-    cdef char program[600]
-    cdef ssize_t length
     if path == NULL or not path[0]:
         return False
     if path[0] != c'/':
         fprintf(stderr, b"libcuda (gompy): GOMPY_RECORD_KERNELS=%s: not an absolute path; nothing is recorded\n", path)
         return False
-    if not gompy_record_open(path, number_of_variable(b"GOMPY_RECORD_BYTES")):
+    if not gompy_record_open(path):
         if errno != EEXIST:  # another process of the program's records
             fprintf(stderr, b"libcuda (gompy): GOMPY_RECORD_KERNELS=%s: cannot be made: %s\n", path, strerror(errno))
         return False
     record_only = secure_getenv(b"GOMPY_RECORD_ONLY")
-    record_first = number_of_variable(b"GOMPY_RECORD_FIRST")
+    record_first = gompy_record_number(b"GOMPY_RECORD_FIRST")
     record_seconds = strtod(seconds, NULL) if seconds != NULL else 0
     if not 0 < record_seconds < 1e6:
         record_seconds = 30
-    length = readlink(b"/proc/self/exe", program, sizeof(program) - 1)
-    program[length if length > 0 else 0] = 0
-    gompy_record_put(b"{\"is\": \"gompy recording\", \"version\": %d, \"program\": ", <int>RECORD_VERSION)
-    gompy_record_string(program)
-    gompy_record_end_line(NULL, 0)
     return True
 
 
@@ -514,8 +499,4 @@ cdef void end_kernel_recording() noexcept nogil:
     """The program ends."""
     if not recording_kernels() or getpid() != record_pid:
         return
-    pthread_mutex_lock(&gompy_record_lock)
-    if not record_over:
-        gompy_record_put(b"{\"is\": \"end\", \"regions\": %llu", <unsigned long long>recorded_kernels)
-        gompy_record_end_line(NULL, 0)
-    pthread_mutex_unlock(&gompy_record_lock)
+    gompy_record_close(recorded_kernels)

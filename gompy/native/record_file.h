@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define GOMPY_RECORD_VERSION 1  /* of the file */
 #define GOMPY_RECORD_CHUNK (1u << 20)
 
 #ifndef GOMPY_RECORD_VOICE
@@ -144,9 +145,19 @@ gompy_record_has_room (uint64_t n)
   return 0;
 }
 
-static int
-gompy_record_open (const char *path, uint64_t limit)
+/* A number that the environment has; the largest one where it has none.  */
+static uint64_t
+gompy_record_number (const char *name)
 {
+  const char *text = secure_getenv (name);
+  return text && *text ? strtoull (text, NULL, 10) : UINT64_MAX;
+}
+
+/* Make the file, with its first line, by GOMPY_RECORD_BYTES.  False: errno says why not.  */
+static int
+gompy_record_open (const char *path)
+{
+  char program[600];
   gompy_record.room = 1 << 16;
   gompy_record.line = malloc (gompy_record.room);
   gompy_record.chunk = malloc (GOMPY_RECORD_CHUNK);
@@ -159,8 +170,26 @@ gompy_record_open (const char *path, uint64_t limit)
   if (gompy_record.fd < 0)
     return 0;
   gompy_record.pid = getpid ();
-  gompy_record.limit = limit;
+  gompy_record.limit = gompy_record_number ("GOMPY_RECORD_BYTES");
+  ssize_t length = readlink ("/proc/self/exe", program, sizeof program - 1);
+  program[length > 0 ? length : 0] = 0;
+  gompy_record_put ("{\"is\": \"gompy recording\", \"version\": %d, \"program\": ", GOMPY_RECORD_VERSION);
+  gompy_record_string (program);
+  gompy_record_end_line (NULL, 0);
   return 1;
+}
+
+/* The program ends, with so many regions.  */
+static void
+gompy_record_close (uint64_t regions)
+{
+  pthread_mutex_lock (&gompy_record_lock);
+  if (!gompy_record.over)
+    {
+      gompy_record_put ("{\"is\": \"end\", \"regions\": %llu", (unsigned long long) regions);
+      gompy_record_end_line (NULL, 0);
+    }
+  pthread_mutex_unlock (&gompy_record_lock);
 }
 
 /* --- contents of memory ------------------------------------------------------------------------------------------- */

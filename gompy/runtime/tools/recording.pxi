@@ -24,7 +24,9 @@ cdef extern from "tools/record_blocks.h" nogil:
     uint64_t record_construct "gompy_record_maps.construct"
     size_t record_entries_used "gompy_record_maps.used"
     gompy_record_entry *record_entries "gompy_record_maps.entries"
-    bint gompy_record_open(const char *path, uint64_t limit)
+    uint64_t gompy_record_number(const char *name)
+    bint gompy_record_open(const char *path)
+    void gompy_record_close(uint64_t regions)
     void gompy_record_put(const char *format, ...)
     void gompy_record_string(const char *text)
     void gompy_record_end_line(const void *bytes, size_t n)
@@ -47,11 +49,7 @@ cdef extern from "tools/record_turn.h" nogil:
     bint gompy_turn_await()
     void gompy_turn_inside(int more)
 
-cdef extern from "<stdlib.h>" nogil:
-    unsigned long long strtoull(const char *text, char **end, int base)
-
 cdef enum:
-    RECORD_VERSION = 1  # of the file
     RECORD_SUBSEQUENT = 1 << 7  # of GOMP_target_ext's words: the value is the next one
 
 cdef extern from *:
@@ -492,38 +490,23 @@ cdef void recording_hook(HookEvent *event, int slot) noexcept nogil:
 # --- begin and end
 # ---------------------------------------------------------------------------------------------------------
 
-cdef uint64_t number_of_variable(const char *name) noexcept nogil:
-    """A number that the environment has; the largest one where it has none."""
-    cdef const char *text = secure_getenv(name)
-    if text == NULL or not text[0]:
-        return ~<uint64_t> 0
-    return strtoull(text, NULL, 10)
-
-
 cdef void begin_recording() noexcept nogil:
     """GOMPY_RECORD_FILE=/file: make it, and subscribe."""
     global record_only, record_first, launches_in_turn
     cdef const char *path = secure_getenv(b"GOMPY_RECORD_FILE")
-    cdef char program[600]
-    cdef ssize_t length
     if path == NULL or not path[0]:
         return
     if path[0] != c'/':
         gompy_note(b"GOMPY_RECORD_FILE=%s: not an absolute path; nothing is recorded", path)
         return
-    if not gompy_record_open(path, number_of_variable(b"GOMPY_RECORD_BYTES")):
+    if not gompy_record_open(path):
         gompy_note(b"GOMPY_RECORD_FILE=%s: cannot be made: %s", path, strerror(errno))
         return
     record_only = secure_getenv(b"GOMPY_RECORD_ONLY")
     if record_only != NULL and not record_only[0]:
         record_only = NULL
-    record_first = number_of_variable(b"GOMPY_RECORD_FIRST")
+    record_first = gompy_record_number(b"GOMPY_RECORD_FIRST")
     gompy_turn_limit(secure_getenv(b"GOMPY_RECORD_WAIT"))
-    length = readlink(b"/proc/self/exe", program, sizeof(program) - 1)
-    program[length if length > 0 else 0] = 0
-    gompy_record_put(b"{\"is\": \"gompy recording\", \"version\": %d, \"program\": ", <int> RECORD_VERSION)
-    gompy_record_string(program)
-    gompy_record_end_line(NULL, 0)
     launches_in_turn = True
     gompy_subscribe(HOOK_LAUNCH | HOOK_MAP | HOOK_ALLOC | HOOK_FREE | HOOK_IMAGE | HOOK_CONSTRUCT, recording_hook)
 
@@ -532,8 +515,4 @@ cdef void end_recording() noexcept nogil:
     """The program ends."""
     if record_pid == 0 or getpid() != record_pid:
         return
-    pthread_mutex_lock(&gompy_record_lock)
-    if not record_over:
-        gompy_record_put(b"{\"is\": \"end\", \"regions\": %llu", <unsigned long long> record_regions)
-        gompy_record_end_line(NULL, 0)
-    pthread_mutex_unlock(&gompy_record_lock)
+    gompy_record_close(record_regions)
