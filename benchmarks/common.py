@@ -147,6 +147,18 @@ def mean(values: list[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
+def show_head(report: dict[str, Any], figures: str, skipped: dict[str, str]) -> None:
+    """What stands above a table: the report's title, what its figures are, the load, why something is not there.
+
+    ``figures``: "" if the title says so; ``skipped``: by a member of the report, the reason or "", what that is.
+    """
+    print(f"\n{report['title']}" + (f" ({figures})" if figures else ""))
+    print(f"  load average before and after: {report['load'][0]:.1f}, {report['load'][1]:.1f}")
+    for member, what in skipped.items():
+        if report[member]:
+            print(f"  {what} skipped: {report[member]}")
+
+
 def save(report: dict[str, Any]) -> None:
     """Write a report to benchmarks/out/NAME.json."""
     OUT.mkdir(exist_ok=True)

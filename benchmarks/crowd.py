@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment
+from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment, show_head
 from share import NoGroupError, half_a_processor
 
 RUNS = 12
@@ -115,12 +115,7 @@ def verdict(mode: Mode, runs: list[dict[str, float]]) -> str:
 
 def show_crowd(report: dict[str, Any]) -> None:
     """The table of crowd()."""
-    print(f"\n{report['title']} (a run's median, µs)")
-    print(f"  load average before and after: {report['load'][0]:.1f}, {report['load'][1]:.1f}")
-    if report["missing"]:
-        print(f"  LLVM skipped: {report['missing']}")
-    if report["no-group"]:
-        print(f"  half a processor skipped: {report['no-group']}")
+    show_head(report, "a run's median, µs", {"missing": "LLVM", "no-group": "half a processor"})
     print(f"  {'':50} {'best':>8} {'median':>8} {'worst':>8}")
     for mode, row in zip(MODES, report["results"], strict=True):
         for name in ("gompy", "LLVM"):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GCC, GOMPCC, HERE, BenchError, checked, llvm_environment, timed
+from common import CLANG, GCC, GOMPCC, HERE, BenchError, checked, llvm_environment, show_head, timed
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 MOST = 10_000_000
@@ -160,10 +160,7 @@ def shown(nanoseconds: float) -> str:
 
 def show_many(report: dict[str, Any]) -> None:
     """The tables of many()."""
-    print(f"\n{report['title']}")
-    print(f"  load average before and after: {report['load'][0]:.1f}, {report['load'][1]:.1f}")
-    if report["missing"]:
-        print(f"  LLVM skipped: {report['missing']}")
+    show_head(report, "", {"missing": "LLVM"})
     print(f"  {'':42} {'median':>22}  ratio   {'lowest tenth':>22}  ratio")
     for line in report["results"]:
         cells = []

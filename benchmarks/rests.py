@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment
+from common import CLANG, GOMPCC, HERE, BenchError, checked, llvm_environment, show_head
 
 RUNS = 5
 ROUNDS = 60
@@ -111,12 +111,7 @@ def rests(directory: Path, environment: dict[str, str]) -> dict[str, Any]:
 
 def show_rests(report: dict[str, Any]) -> None:
     """The table of rests()."""
-    print(f"\n{report['title']} (medians and lowest tenths, µs)")
-    print(f"  load average before and after: {report['load'][0]:.1f}, {report['load'][1]:.1f}")
-    if report["missing"]:
-        print(f"  LLVM skipped: {report['missing']}")
-    if report["no-right"]:
-        print(f"  real-time priority skipped: {report['no-right']}")
+    show_head(report, "medians and lowest tenths, µs", {"missing": "LLVM", "no-right": "real-time priority"})
     names = {"LLVM": "LLVM", **PLACES}
     for row in report["results"]:
         ours = row["gompy"]

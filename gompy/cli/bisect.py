@@ -15,6 +15,7 @@ from gompy import plural
 from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.record import add_choice, attempt, limits, run_recorded
 from gompy.cli.replay import KINDS, SCALARS, add_measure, tell_lacking
+from gompy.replay import REAL
 
 if TYPE_CHECKING:
     from gompy.replay.recording import Recording
@@ -81,7 +82,6 @@ def main(argv: list[str]) -> int:
 def recorded(words: list[str], options: argparse.Namespace, kind: str, folder: str) -> tuple[Recording, int]:
     """A run on a kind of device."""
     from gompy.replay.recording import Recording
-    from gompy.replay.running import REAL
 
     env = limits(options)
     if kind == "host":

@@ -162,7 +162,7 @@ def run_recorded(
     from gompy.replay.recording import Recording
     from gompy.tools.child import run_child
 
-    program = look_at(words[0], any_program, recorded=not any_program, cuda=kernels, offer_any=kernels)
+    program = look_at(words[0], any_program, recorded=True, cuda=kernels, offer_any=kernels)
     plain = {"device": device, "devices": None, "mandatory": False, "trace": None, "check": None}
     settled = settings(argparse.Namespace(**plain, info=False, under=None), program)
     if program.cuda:
@@ -176,11 +176,12 @@ def run_recorded(
         sys.stdout.flush()
         sys.stderr.flush()
         code = run_child([program.path, *words[1:]], {**settled, **own})
-        if not os.path.exists(made) and not os.path.exists(driver):
+        regions, launched = os.path.exists(made), os.path.exists(driver)
+        if not regions and not launched:
             raise UserError("nothing was recorded: the program has not used a device's runtime")
-        if not os.path.exists(made) or not add_names(made, log):
+        if not (regions and add_names(made, log)):
             made = driver
-        if not os.path.exists(made) or not Recording(made).regions:
-            raise UserError("nothing was recorded: no region or kernel that is wanted was launched on a device")
+            if not launched or not Recording(made).regions:
+                raise UserError("nothing was recorded: no region or kernel that is wanted was launched on a device")
         os.replace(made, output)
     return code

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from gompy import UserError, plural
 from gompy.cli.arguments import command_parser
+from gompy.replay import REAL
 from gompy.tools.toolmain import one_line
 
 if TYPE_CHECKING:
     from gompy.replay.recording import Recording, Region
     from gompy.replay.running import Result
 
-KINDS: Final = ("intelmic", "nvptx", "host", "real")
-"""Devices; ``real``: nvptx by the machine's own driver, where there is one."""
+KINDS: Final = ("intelmic", "nvptx", "host", REAL)
 SCALARS: Final = {"float": "f4", "double": "f8"}
 EXAMPLES: Final = """\
 examples:

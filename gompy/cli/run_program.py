@@ -98,14 +98,14 @@ def look_at(
     if cuda and not has_regions and CUDA_SECTION in elf.by_name:
         program.cuda, program.preload = True, False
     elif not has_regions and not any_program:
-        raise RunError(f"{name}: {_lacking(elf, name, recorded, offer_any)}")
+        raise RunError(f"{name}: {_lacking(elf, name, offer_any)}")
     return program
 
 
-def _lacking(elf: ElfView, name: str, recorded: bool, offer_any: bool) -> str:
+def _lacking(elf: ElfView, name: str, offer_any: bool) -> str:
     """What to say of a program without regions."""
     if CUDA_SECTION in elf.by_name:
-        how = "no other device runs them" if recorded else f"gompy cuda run -- {name} runs it"
+        how = f"gompy cuda run -- {name} runs it" if offer_any else "no other device runs them"
         return f"it has no target regions, but kernels of CUDA: {how}"
     what = "it has no target regions, nor has a library that it is linked with"
     return f"{what} (compiled without -fopenmp or -fopenacc?){ALL_THE_SAME if offer_any else ''}"

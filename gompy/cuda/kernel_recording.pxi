@@ -27,6 +27,7 @@ cdef extern from "gompy/native/record_file.h" nogil:
     int record_pid "gompy_record.pid"
     uint64_t record_dropped "gompy_record.dropped"
     uint64_t gompy_record_number(const char *name)
+    double gompy_record_seconds()
     bint gompy_record_open(const char *path)
     void gompy_record_close(uint64_t regions)
     void gompy_record_put(const char *format, ...)
@@ -39,9 +40,6 @@ cdef extern from "gompy/native/record_file.h" nogil:
 
 cdef extern from "<pthread.h>" nogil:
     int pthread_mutex_timedlock(pthread_mutex_t *lock, const timespec *until)
-
-cdef extern from "<time.h>" nogil:
-    int CLOCK_REALTIME
 
 cdef extern from "<errno.h>" nogil:
     int EEXIST
@@ -83,7 +81,6 @@ cdef bint begin_kernel_recording() noexcept nogil:
     """GOMPY_RECORD_KERNELS=/file: make it."""
     global record_only, record_first, record_seconds
     cdef const char *path = secure_getenv(b"GOMPY_RECORD_KERNELS")
-    cdef const char *seconds = secure_getenv(b"GOMPY_RECORD_WAIT")
     if path == NULL or not path[0]:
         return False
     if path[0] != c'/':
@@ -95,9 +92,7 @@ cdef bint begin_kernel_recording() noexcept nogil:
         return False
     record_only = secure_getenv(b"GOMPY_RECORD_ONLY")
     record_first = gompy_record_number(b"GOMPY_RECORD_FIRST")
-    record_seconds = strtod(seconds, NULL) if seconds != NULL else 0
-    if not 0 < record_seconds < 1e6:
-        record_seconds = 30
+    record_seconds = gompy_record_seconds()
     return True
 
 
@@ -374,11 +369,13 @@ cdef uint64_t kernel_begins(const op *o) noexcept nogil:
     global recorded_kernels
     cdef function *f = o.kernel
     cdef const ptx_launch_config *config = &o.config
-    cdef uint64_t word = word_of_kernel(f)
-    cdef uint64_t value
+    cdef uint64_t word, value
     cdef size_t i, done = 0
-    if record_over or word == 0 or recorded_kernels - record_dropped >= record_first or getpid() != record_pid or \
-            (record_only != NULL and strstr(f.name, record_only) == NULL) or not record_memory(f.of.of.device):
+    if record_over or recorded_kernels - record_dropped >= record_first or getpid() != record_pid or \
+            (record_only != NULL and strstr(f.name, record_only) == NULL):
+        return 0
+    word = word_of_kernel(f)
+    if word == 0 or not record_memory(f.of.of.device):
         return 0
     gompy_record_put(b"\"is\": \"region\", \"region\": %llu, \"device\": %d, \"name\": \"nvptx\", \"function\": ",
                      <unsigned long long>recorded_kernels, f.of.of.device.ordinal)
@@ -435,11 +432,7 @@ cdef bint take_turn() noexcept nogil:
         if apart:
             return False
         clock_gettime(CLOCK_REALTIME, &until)
-        until.tv_sec += <long>record_seconds
-        until.tv_nsec += <long>((record_seconds - <long>record_seconds) * 1e9)
-        if until.tv_nsec >= 1000000000:
-            until.tv_sec += 1
-            until.tv_nsec -= 1000000000
+        add_time(&until, <uint64_t>(record_seconds * 1e9))
         if pthread_mutex_timedlock(&kernel_turn, &until) == 0:
             return True
         pthread_mutex_lock(&turn_lock)

@@ -59,7 +59,6 @@ cdef void describe_launch(op *o, function *f, const unsigned *grid, const unsign
                           unsigned shared) noexcept nogil:
     """All of a launch but its parameters, which lie behind it."""
     o.kernel = f
-    o.launched[0] = 0
     memcpy(o.config.grid, grid, sizeof(o.config.grid))
     memcpy(o.config.block, block, sizeof(o.config.block))
     o.config.shared_bytes = shared
@@ -124,7 +123,7 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
     cdef stream *s = NULL
     cdef op *o = NULL
     cdef uint64_t[2] launched
-    cdef bint queued
+    cdef bint queued, recorded = recording_kernels()
     cdef int r = top_context(&c)
     if r == CUDA_ERROR_INVALID_CONTEXT and is_handle(FUNCTION, p):
         c = f.of.of
@@ -151,8 +150,7 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
         return CUDA_ERROR_INVALID_HANDLE
     r = check_launch(f, grid, block, shared)
     note_asker()
-    launched[0] = launched[1] = 0
-    if recording_kernels():
+    if recorded:
         note_launch(launched)
     pthread_mutex_lock(&work_lock)
     if not is_handle(FUNCTION, f):  # another thread has unloaded it meanwhile
@@ -164,7 +162,8 @@ cdef int launch_kernel(void *p, const unsigned *grid, const unsigned *block, uns
         r = take_parameters(f, params, extra, <char *>(o + 1)) if o != NULL else CUDA_ERROR_OUT_OF_MEMORY
     if r == CUDA_SUCCESS:
         describe_launch(o, f, grid, block, shared)
-        o.launched[0], o.launched[1] = launched[0], launched[1]
+        if recorded:
+            o.launched[0], o.launched[1] = launched[0], launched[1]
         o.config.together = together
         r = enter_op(s, o, &queued)
         f.of.launches += queued

@@ -254,7 +254,7 @@ from gompy.native.cuda cimport (
     cuda_error_name,
     cuda_error_text,
 )
-from gompy.native.clock cimport CLOCK_MONOTONIC, clock_gettime, now_ns, timespec
+from gompy.native.clock cimport CLOCK_MONOTONIC, CLOCK_REALTIME, add_time, clock_gettime, now_ns, timespec
 from gompy.native.descriptors cimport (
     O_RDWR, gompy_again, gompy_close_kept, gompy_fopen, gompy_keep, gompy_kept, gompy_memfd, gompy_open,
     gompy_open_to_append, gompy_open_to_replace, gompy_still_ours,

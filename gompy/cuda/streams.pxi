@@ -211,10 +211,7 @@ cdef void *stream_worker(void *p) noexcept nogil:
             seen = s.appended
             ready = s.first.ticket if may_start(s) else 0
             clock_gettime(CLOCK_MONOTONIC, &until)
-            until.tv_nsec += SECOND_LOOK_NS if ready else POLL_NS * times
-            if until.tv_nsec >= 1000000000:
-                until.tv_nsec -= 1000000000
-                until.tv_sec += 1
+            add_time(&until, SECOND_LOOK_NS if ready else POLL_NS * times)
             pthread_cond_clockwait(&s.wake, &work_lock, CLOCK_MONOTONIC, &until)
             s.polling = False
         else:

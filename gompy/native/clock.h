@@ -14,4 +14,13 @@ gompy_now (void)
   return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }
 
+/* A time, so many nanoseconds later.  */
+static inline void
+gompy_add_time (struct timespec *time, uint64_t ns)
+{
+  ns += (uint64_t) time->tv_nsec;
+  time->tv_sec += (time_t) (ns / 1000000000u);
+  time->tv_nsec = (long) (ns % 1000000000u);
+}
+
 #endif

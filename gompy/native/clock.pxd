@@ -6,6 +6,7 @@ cdef extern from "gompy/native/clock.h" nogil:
     struct timespec:
         long tv_sec
         long tv_nsec
-    int CLOCK_MONOTONIC
+    int CLOCK_MONOTONIC, CLOCK_REALTIME
     int clock_gettime(int clock, timespec *to)
     uint64_t now_ns "gompy_now"()
+    void add_time "gompy_add_time"(timespec *time, uint64_t ns)

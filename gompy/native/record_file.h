@@ -153,6 +153,16 @@ gompy_record_number (const char *name)
   return text && *text ? strtoull (text, NULL, 10) : UINT64_MAX;
 }
 
+/* Seconds of GOMPY_RECORD_WAIT: how long others wait for the end of what is recorded.  */
+static double
+gompy_record_seconds (void)
+{
+  const char *text = secure_getenv ("GOMPY_RECORD_WAIT");
+  char *end = NULL;
+  double seconds = text && *text ? strtod (text, &end) : 0;
+  return end && !*end && seconds > 0 && seconds < 1e6 ? seconds : 30;
+}
+
 /* Make the file, with its first line, by GOMPY_RECORD_BYTES.  False: errno says why not.  */
 static int
 gompy_record_open (const char *path)

@@ -19,6 +19,8 @@ from .syntax import Immediate, Instruction, Memory, Pair, Sink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .forms import Lowering
 
 HALF_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "tf32"))
@@ -403,6 +405,11 @@ def reduce(em: Emitter, code: Instruction) -> None:
         chosen = em.new(f"select <32 x i1> {em.lanes(mask)}, {value.typed}, {neutral.typed}")
         return em.new(f"call i32 @llvm.vector.reduce.{name}.v32i32(<32 x i32> {chosen})")
 
+    write_reduced(em, code, group, over)
+
+
+def write_reduced(em: Emitter, code: Instruction, group: Value, over: Callable[[str], str]) -> None:
+    """What redux gives each lane: `over` a mask, the same one of all lanes or each one's own."""
     if not group.vector:
         em.write(code.operands[0], Value("i32", False, over(group.text)))
         return
@@ -438,11 +445,7 @@ def extreme_of_lanes(em: Emitter, code: Instruction) -> None:
         bits = em.select(none, word(em, 0x7FFFFFFF), em.fit(found, "i32"))
         return em.new(f"extractelement {bits.typed}, i32 0")
 
-    if not group.vector:
-        em.write(code.operands[0], Value("i32", False, over(group.text)))
-        return
-    masks = [em.new(f"extractelement {group.typed}, i32 {lane}") for lane in range(32)]
-    em.write(code.operands[0], each_lane(em, [over(mask) for mask in masks], "i32"))
+    write_reduced(em, code, group, over)
 
 
 def vote_of_groups(em: Emitter, code: Instruction) -> None:

@@ -173,6 +173,12 @@ def has_gpu() -> bool:
         return False
 
 
+def is_emulated() -> bool:
+    """Whether GOMPY_CUDA, or that there is no other GPU, means the emulated driver."""
+    choice = os.environ.get("GOMPY_CUDA", "auto") or "auto"
+    return choice == "emulated" or (choice == "auto" and not has_gpu())
+
+
 def see_stores(ranges: list[tuple[int, int]]) -> None:
     """Have the emulated GPU note what is stored to some (address, bytes)."""
     with open(os.environ["GOMPY_CUDA_STORES"], "w", encoding="ascii") as file:
@@ -197,7 +203,7 @@ class Plugged(Place):
         self.blocks: list[int] = []
         runtime = load_runtime()
         self.calls = open_plugin(kind)
-        if kind == "nvptx" and os.environ.get("GOMPY_CUDA", "auto") in ("", "auto") and not has_gpu():
+        if kind == "nvptx" and is_emulated():
             os.environ["GOMPY_CUDA"] = "emulated"  # the plugin looks for a program that has code for it
         if self.calls["get_num_devices"](0) < 1:
             raise UserError(f"there is no device of kind {kind}")

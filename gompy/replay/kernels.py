@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gompy import UserError
 from gompy.plugins.compiled import LIBDIR
-from gompy.replay.devices import Pairs, Place, has_gpu, see_stores, stores_seen
+from gompy.replay.devices import Pairs, Place, is_emulated, see_stores, stores_seen
 from gompy.replay.recording import COOPERATIVE, KERNELS, Image, Recording, Region
 
 EMULATED: Final = os.path.join(os.path.dirname(LIBDIR), "cuda", "libcuda.so.1")
@@ -49,13 +49,11 @@ class Kernels(Place):
     kind = KERNELS
 
     def __init__(self) -> None:
-        choice = os.environ.get("GOMPY_CUDA", "auto") or "auto"
-        emulated = choice == "emulated" or (choice == "auto" and not has_gpu())
+        self.emulated = is_emulated()
         try:
-            self.driver = ctypes.CDLL(EMULATED if emulated else "libcuda.so.1")
+            self.driver = ctypes.CDLL(EMULATED if self.emulated else "libcuda.so.1")
         except OSError as error:
             raise UserError(f"there is no CUDA driver: {error}") from None
-        self.emulated = emulated
         self.blocks: list[int] = []
         self.names: dict[int, str] = {}
         device, context = i(), p()

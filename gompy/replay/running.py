@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gompy import PACKAGE, UserError
+from gompy.replay import REAL
 from gompy.replay.recording import Recording, Region
 
-REAL = "real"
-"""In the place of nvptx: by the machine's own driver."""
 OWN = ("GOMPY_RECORD_FILE", "GOMPY_RECORD_KERNELS", "GOMPY_CHECK_LOG")
 """What a run that is recorded has set, and these are not."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gompy import UserError
+from gompy.replay import REAL
 from gompy.replay.bisecting import contents_of, different_pairs
 from gompy.replay.comparing import Element, Measure, numbers
 from gompy.replay.recording import Mapped, Recording, Region
@@ -13,7 +14,7 @@ from gompy.replay.running import stores_of
 
 MOST: Final = 4096
 """Elements that are watched."""
-SEEN_ON: Final = {"intelmic": "host", "host": "host", "nvptx": "nvptx", "real": "real"}
+SEEN_ON: Final = {"intelmic": "host", "host": "host", "nvptx": "nvptx", REAL: REAL}
 """Where the stores of a kind of device are seen: the emulated MIC's code is this machine's."""
 
 

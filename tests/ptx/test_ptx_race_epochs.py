@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
+from race_headers import compiled, has_headers, outcome
 
-ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "gompy" / "native" / "ptx.h"
 PROGRAM = r"""
 #include <stdio.h>
 #include "race_later.h"
@@ -56,12 +52,7 @@ main (void)
 """
 
 
-@pytest.mark.skipif(not HEADER.exists() or not shutil.which("gcc"), reason="the compiled parts are not built")
+@has_headers
 def test_clocks_begin_anew(tmp_path: Path) -> None:
     """Barriers of all and __syncwarp order accesses where the numbers end, and what they do not order is found."""
-    source = tmp_path / "epochs.c"
-    source.write_text(PROGRAM)
-    paths = [f"-I{ROOT}", f"-I{ROOT / 'gompy' / 'ptx'}"]
-    subprocess.run(["gcc", "-O1", "-w", *paths, str(source), "-o", str(tmp_path / "epochs")], check=True)
-    result = subprocess.run([str(tmp_path / "epochs")], stdout=subprocess.PIPE, text=True, check=False)
-    assert (result.returncode, result.stdout) == (0, "")
+    assert outcome(compiled(tmp_path, "epochs", PROGRAM)) == (0, "")

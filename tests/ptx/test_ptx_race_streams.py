@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
+from race_headers import compiled, has_headers, outcome
 
-ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "gompy" / "native" / "ptx.h"
 PROGRAM = r"""
 #include <stdio.h>
 #include "race_told.h"
@@ -149,13 +145,7 @@ main (void)
 """
 
 
-@pytest.mark.skipif(not HEADER.exists() or not shutil.which("gcc"), reason="the compiled parts are not built")
+@has_headers
 def test_streams_agree_with_a_model(tmp_path: Path) -> None:
     """What is told is a race, and a race with a word's last write, or its last read, is told."""
-    source = tmp_path / "streams.c"
-    source.write_text(PROGRAM)
-    paths = [f"-I{ROOT}", f"-I{ROOT / 'gompy' / 'ptx'}"]
-    command = ["gcc", "-O1", "-w", "-D_GNU_SOURCE", *paths, str(source), "-o", str(tmp_path / "streams")]
-    subprocess.run(command, check=True)
-    result = subprocess.run([str(tmp_path / "streams")], stdout=subprocess.PIPE, text=True, check=False)
-    assert (result.returncode, result.stdout) == (0, "")
+    assert outcome(compiled(tmp_path, "streams", PROGRAM, "-D_GNU_SOURCE")) == (0, "")

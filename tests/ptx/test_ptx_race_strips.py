@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
+from race_headers import compiled, has_headers, outcome
 
-ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "gompy" / "native" / "ptx.h"
 PROGRAM = r"""
 #include <stdio.h>
 #include "race_strips.h"
@@ -121,12 +117,7 @@ main (void)
 """
 
 
-@pytest.mark.skipif(not HEADER.exists() or not shutil.which("gcc"), reason="the compiled parts are not built")
+@has_headers
 def test_strips_agree_with_a_model(tmp_path: Path) -> None:
     """Random rows, with lanes, barriers and __syncwarp between them, held against all pairs of accesses."""
-    source = tmp_path / "strips.c"
-    source.write_text(PROGRAM)
-    paths = [f"-I{ROOT}", f"-I{ROOT / 'gompy' / 'ptx'}"]
-    subprocess.run(["gcc", "-O1", "-w", *paths, str(source), "-o", str(tmp_path / "strips")], check=True)
-    result = subprocess.run([str(tmp_path / "strips")], stdout=subprocess.PIPE, text=True, check=False)
-    assert (result.returncode, result.stdout) == (0, "")
+    assert outcome(compiled(tmp_path, "strips", PROGRAM)) == (0, "")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from race_headers import compiled, has_headers, outcome
 
-ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "gompy" / "native" / "ptx.h"
 PROGRAM = r"""
 #include <stdio.h>
 #include <string.h>
@@ -226,16 +223,11 @@ main (int argc, char **argv)
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program above, which takes the name of a case."""
-    folder = tmp_path_factory.mktemp("turns")
-    (folder / "turns.c").write_text(PROGRAM)
-    paths = [f"-I{ROOT}", f"-I{ROOT / 'gompy' / 'ptx'}"]
-    subprocess.run(["gcc", "-O1", "-w", "-pthread", *paths, "turns.c", "-o", "turns"], cwd=folder, check=True)
-    return folder / "turns"
+    return compiled(tmp_path_factory.mktemp("turns"), "turns", PROGRAM, "-pthread")
 
 
-@pytest.mark.skipif(not HEADER.exists() or not shutil.which("gcc"), reason="the compiled parts are not built")
+@has_headers
 @pytest.mark.parametrize("case", ["numbers anew", "read at last", "runs end", "no memory", "memory"])
 def test_turns(program: Path, case: str) -> None:
     """What a barrier of the grid told, who waits for a turn, and how many runs there are."""
-    result = subprocess.run([str(program), case], stdout=subprocess.PIPE, text=True, check=False)
-    assert (result.returncode, result.stdout) == (0, "")
+    assert outcome(program, case) == (0, "")

@@ -39,7 +39,7 @@ static struct
   size_t num_counts;
   bool watched;
   double limit;        /* seconds */
-} gompy_turn = { .lock = PTHREAD_MUTEX_INITIALIZER, .limit = 30 };
+} gompy_turn = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static __thread uint64_t gompy_turn_mine;  /* the turn of the region that this thread waits for; 0: none */
 
@@ -151,16 +151,6 @@ gompy_turn_start (void)
   pthread_create (&thread, &detached, gompy_turn_watch, NULL);
   pthread_sigmask (SIG_SETMASK, &before, NULL);
   pthread_attr_destroy (&detached);
-}
-
-/* Seconds of GOMPY_RECORD_WAIT.  */
-static void
-gompy_turn_limit (const char *text)
-{
-  char *end = NULL;
-  double seconds = text && *text ? strtod (text, &end) : 0;
-  if (end && !*end && seconds > 0 && seconds < 1e6)
-    gompy_turn.limit = seconds;
 }
 
 static bool

@@ -25,6 +25,7 @@ cdef extern from "tools/record_blocks.h" nogil:
     size_t record_entries_used "gompy_record_maps.used"
     gompy_record_entry *record_entries "gompy_record_maps.entries"
     uint64_t gompy_record_number(const char *name)
+    double gompy_record_seconds()
     bint gompy_record_open(const char *path)
     void gompy_record_close(uint64_t regions)
     void gompy_record_put(const char *format, ...)
@@ -39,7 +40,7 @@ cdef extern from "tools/record_blocks.h" nogil:
                                     int (*peek)(void *, void *, uintptr_t, size_t) noexcept nogil)
 
 cdef extern from "tools/record_turn.h" nogil:
-    void gompy_turn_limit(const char *text)
+    double turn_limit "gompy_turn.limit"
     bint gompy_turn_take(const void *function, uint64_t *launch)
     void gompy_turn_hold(gompy_lock_t *held, uint64_t region, const char *name)
     bint gompy_turn_keep()
@@ -492,7 +493,7 @@ cdef void recording_hook(HookEvent *event, int slot) noexcept nogil:
 
 cdef void begin_recording() noexcept nogil:
     """GOMPY_RECORD_FILE=/file: make it, and subscribe."""
-    global record_only, record_first, launches_in_turn
+    global record_only, record_first, launches_in_turn, turn_limit
     cdef const char *path = secure_getenv(b"GOMPY_RECORD_FILE")
     if path == NULL or not path[0]:
         return
@@ -506,7 +507,7 @@ cdef void begin_recording() noexcept nogil:
     if record_only != NULL and not record_only[0]:
         record_only = NULL
     record_first = gompy_record_number(b"GOMPY_RECORD_FIRST")
-    gompy_turn_limit(secure_getenv(b"GOMPY_RECORD_WAIT"))
+    turn_limit = gompy_record_seconds()
     launches_in_turn = True
     gompy_subscribe(HOOK_LAUNCH | HOOK_MAP | HOOK_ALLOC | HOOK_FREE | HOOK_IMAGE | HOOK_CONSTRUCT, recording_hook)
 
