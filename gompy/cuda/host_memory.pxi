@@ -27,7 +27,7 @@ cdef extern from *:
         }
       if (fd >= 0)
         close (fd);
-      if (have == 1)
+      if (have == 1 && gompy_has_guards (begin))
         {
           fd = gompy_open ("/proc/self/pagemap", O_RDONLY, 0);
           if (gompy_may_be_guarded (fd, begin, end))

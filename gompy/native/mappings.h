@@ -40,15 +40,20 @@ struct gompy_page_scan
 #define GOMPY_PAGE_IS_GUARD (1u << 8)  /* from 6.15 on */
 #define GOMPY_GUARD_INSTALL 102        /* MADV_GUARD_INSTALL */
 
-/* Whether some page of a range is a guard, or may be.  FD: /proc/self/pagemap, or negative.  */
+/* Whether this system has guards.  */
+static inline int
+gompy_has_guards (uintptr_t page)
+{
+  return madvise ((void *) page, 0, GOMPY_GUARD_INSTALL) == 0;
+}
+
+/* Whether some page of a range is one, or may be.  FD: /proc/self/pagemap, or negative.  */
 static inline int
 gompy_may_be_guarded (int fd, uintptr_t page, uintptr_t end)
 {
   uint64_t found[3];
   struct gompy_page_scan scan = { .size = sizeof scan, .start = page, .end = end, .found = (uint64_t) (uintptr_t) found,
                                   .room = 1, .most = 1, .all_of = GOMPY_PAGE_IS_GUARD, .told = GOMPY_PAGE_IS_GUARD };
-  if (madvise ((void *) page, 0, GOMPY_GUARD_INSTALL) != 0)
-    return 0;  /* there are none */
   return ioctl (fd, GOMPY_PAGE_SCAN, &scan) != 0;
 }
 
