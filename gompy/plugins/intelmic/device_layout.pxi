@@ -165,7 +165,8 @@ cdef bint addresses_meet() noexcept nogil:
 
 
 cdef void start_over(char **argv) noexcept nogil:
-    """Execute this program once more.  Returns if that fails."""
+    """Execute this program once more, on all its processors again.  Returns if that fails."""
+    take_mask(control.processors)  # libgomp may have bound this thread to one place, and counts the mask that it finds
     execve(b"/proc/self/exe", argv, environ)
     execve(argv[0], argv, environ)  # without /proc
 

@@ -214,6 +214,7 @@ cdef extern from "protocol.h":
         char preload[64]
         int32_t guarded
         unsigned long processors[128]
+        int32_t begun_narrow
         int32_t narrow
         int32_t ending
         uint32_t state

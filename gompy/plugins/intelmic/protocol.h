@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 19u
+#define MIC_ABI 20u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -223,6 +223,7 @@ struct mic_control
   int32_t exact;        /* images tell of their accesses (-foffload-check): pages are open, marks say all */
   char preload[64];     /* library that has to be the first of the device process, empty: none */
   unsigned long processors[MIC_MASK_WORDS]; /* that the device may use */
+  int32_t begun_narrow; /* it was started on the host's processor alone: it is to take `processors` first */
   int32_t narrow;       /* its main thread is on the host's alone: processors.h */
   int32_t ending;       /* the host has put it there again, to end it */
   uint32_t state __attribute__ ((aligned (128)));

@@ -52,6 +52,7 @@ cdef bint begin_start(mic_device *d, unsigned long *own) noexcept nogil:
     bound = all_places(d.control.processors)
     # valgrind and the like, and a process that is executed once more for a library, would not know of it
     d.control.narrow = d.control.spins > 1 and d.control.tool == 0 and d.preload[0] == 0 and stay_here(own)
+    d.control.begun_narrow = d.control.narrow  # `narrow` may end before the device has looked at it
     if bound and not d.control.narrow:
         take_mask(d.control.processors)
     return bound or d.control.narrow

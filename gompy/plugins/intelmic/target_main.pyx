@@ -76,7 +76,7 @@ cdef extern from *:
       if (p < 0 && p > -4096)
         return;
       mic_begun = (struct mic_control *) p;
-      if (mic_begun->magic == MIC_MAGIC && mic_begun->abi == MIC_ABI && mic_begun->narrow)
+      if (mic_begun->magic == MIC_MAGIC && mic_begun->abi == MIC_ABI && mic_begun->begun_narrow)
         mic_kernel (SYS_sched_setaffinity, 0, sizeof mic_begun->processors, (long) mic_begun->processors, 0, 0, 0);
     }
     __attribute__ ((section (".preinit_array"), used))
