@@ -18,7 +18,7 @@ from remote_tools import PROGRAMS, Relay, Served, eventually, gone, has_remote
 FRAME = struct.Struct("<IIQQ")
 BEFORE_FRAMES = 48 + 40
 """Bytes of greeting and verdict."""
-PONG, OUTPUT = 71, 69
+TABLE, OUTPUT, PONG = 68, 69, 71
 pytestmark = has_remote
 
 
@@ -188,6 +188,21 @@ def test_damage_at_any_byte(tools: Tools, served: Served, seed: int) -> None:
 
     relay = Relay(served.port, down=flip) if seed % 2 else Relay(served.port, up=flip)
     told(tools, relay, served, "10")
+
+
+def test_an_image_that_is_refused_without_a_word(tools: Tools, served: Served) -> None:
+    """The answer to an image says that it cannot be loaded, and nothing came before it."""
+    head = struct.pack("<II", TABLE, 0)
+    with closing(Relay(served.port, down=lambda gone, data: data.replace(head, struct.pack("<II", TABLE, 1)))) as relay:
+        host = f"127.0.0.1:{relay.port}"
+        done = tools.run("./remote_trips", "10", env={"GOMPY_REMOTE": host})
+    assert done.returncode == 1 and done.stderr.splitlines() == [
+        "",
+        f"libgomp: remote device 0 ({host}): its worker refuses an image and does not say why",
+        "",
+        "libgomp: device 0 (remote) could not load an image",
+    ], done
+    eventually(lambda: served.workers() == [], "a worker is left")
 
 
 def namespaces() -> str:

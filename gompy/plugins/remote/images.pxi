@@ -48,6 +48,7 @@ cdef int load_image(RemoteDevice *d, unsigned version, const void *data, AddrPai
     cdef RemoteLoaded *loaded = <RemoteLoaded *>calloc(1, sizeof(RemoteLoaded))
     cdef uint64_t size = 0, i
     cdef uint64_t *words = <uint64_t *>answer
+    cdef uint32_t errors = d.errors
     if indirect != NULL and d.info.type != <uint32_t>GOMP_DEVICE_NVIDIA_PTX:
         GOMP_PLUGIN_error(b"remote device %d (%s): declare target indirect is not implemented there", d.number,
                           <const char *>d.host)
@@ -64,6 +65,9 @@ cdef int load_image(RemoteDevice *d, unsigned version, const void *data, AddrPai
         good = False
     else:
         good = send_image(d, &packed, version, indirect, indirect_count(version, data, indirect), answer, &size)
+        if not good and d.errors == errors:
+            GOMP_PLUGIN_error(b"remote device %d (%s): its worker refuses an image and does not say why", d.number,
+                              <const char *>d.host)
     free(packed.bytes)
     if good and (size < 16 or size != 16 + words[1] * sizeof(AddrPair) or words[1] > INT_MAX):
         lose_device(d, b"lost: its worker has sent a table that is none", NULL)

@@ -84,6 +84,7 @@ cdef void print_output(RemoteDevice *d, remote_frame *frame) noexcept nogil:
     read_payload(d, text, frame.size)
     text[frame.size] = 0
     if frame.status == 3:
+        d.errors += 1
         GOMP_PLUGIN_error(b"%s, on %s", <const char *>text, <const char *>d.host)
         return
     while done < frame.size:

@@ -70,6 +70,7 @@ cdef struct RemoteDevice:
     size_t first
     size_t last
     uint32_t lost
+    uint32_t errors  # lines that its worker has sent for the user
     RemoteCall calls[1024]
     int free_call
     int used_calls
