@@ -18,7 +18,7 @@ from remote_tools import PROGRAMS, Relay, Served, eventually, gone, has_remote
 FRAME = struct.Struct("<IIQQ")
 BEFORE_FRAMES = 48 + 40
 """Bytes of greeting and verdict."""
-TABLE, OUTPUT, PONG = 68, 69, 71
+ANSWER, TABLE, OUTPUT, PONG = 66, 68, 69, 71
 pytestmark = has_remote
 
 
@@ -190,18 +190,30 @@ def test_damage_at_any_byte(tools: Tools, served: Served, seed: int) -> None:
     told(tools, relay, served, "10")
 
 
-def test_an_image_that_is_refused_without_a_word(tools: Tools, served: Served) -> None:
-    """The answer to an image says that it cannot be loaded, and nothing came before it."""
-    head = struct.pack("<II", TABLE, 0)
-    with closing(Relay(served.port, down=lambda gone, data: data.replace(head, struct.pack("<II", TABLE, 1)))) as relay:
+@pytest.mark.parametrize(
+    ("kind", "cause", "effect"),
+    [
+        (
+            ANSWER,
+            "remote device 0 ({host}): its worker does not start its device and does not say why",
+            "device initialization failed",
+        ),
+        (
+            TABLE,
+            "remote device 0 ({host}): its worker refuses an image and does not say why",
+            "device 0 (remote) could not load an image",
+        ),
+    ],
+    ids=["start", "image"],
+)
+def test_a_refusal_without_a_word(tools: Tools, served: Served, kind: int, cause: str, effect: str) -> None:
+    """The answer says that it cannot be, and nothing came before it."""
+    good, bad = struct.pack("<II", kind, 0), struct.pack("<II", kind, 1)
+    with closing(Relay(served.port, down=lambda gone, data: data.replace(good, bad))) as relay:
         host = f"127.0.0.1:{relay.port}"
         done = tools.run("./remote_trips", "10", env={"GOMPY_REMOTE": host})
-    assert done.returncode == 1 and done.stderr.splitlines() == [
-        "",
-        f"libgomp: remote device 0 ({host}): its worker refuses an image and does not say why",
-        "",
-        "libgomp: device 0 (remote) could not load an image",
-    ], done
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert (done.returncode, lines) == (1, [f"libgomp: {cause.format(host=host)}", f"libgomp: {effect}"])
     eventually(lambda: served.workers() == [], "a worker is left")
 
 

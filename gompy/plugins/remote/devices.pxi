@@ -140,6 +140,7 @@ cdef bint start_device(RemoteDevice *d) noexcept nogil:
     cdef char words[4096]
     cdef uint64_t value = 0
     cdef size_t used = 0, length
+    cdef uint32_t errors = d.errors
     cdef remote_frame frame
     cdef RemoteCall *call
     cdef char **entry = gompy_child_environ()
@@ -158,6 +159,9 @@ cdef bint start_device(RemoteDevice *d) noexcept nogil:
     await_call(d, call)
     d.running = call.status == 0
     d.guard_step = value
+    if not d.running and d.errors == errors:
+        GOMP_PLUGIN_error(b"remote device %d (%s): its worker does not start its device and does not say why",
+                          d.number, <const char *>d.host)
     if d.running and value == 0 and checks_wanted():
         GOMP_PLUGIN_error(b"remote device %d (%s): not checked: GOMPY_CHECK has to be set for its gompy device serve",
                           d.number, <const char *>d.host)
