@@ -126,6 +126,27 @@ main (void)
   #pragma omp target exit data map(delete: a)
 }
 """
+NOWHERE = """
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+enum { n = 200000 };
+static int a[n];
+int
+main (void)
+{
+  struct query { long words[13]; } *nowhere = (struct query *) 16;
+  int maps = open ("/proc/self/maps", O_RDONLY), answer;
+  #pragma omp target enter data map(to: a)
+  #pragma omp target
+  for (int i = 0; i < n; i++)
+    a[i] = i;
+  answer = ioctl (maps, _IOWR ('f', 17, struct query), nowhere); /* PROCMAP_QUERY */
+  printf ("%d\\n", answer == -1 && (errno == EFAULT || errno == ENOTTY));
+  #pragma omp target exit data map(delete: a)
+}
+"""
 FAULT = """
 #include <stdio.h>
 enum { n = 200000 };
@@ -208,6 +229,12 @@ def test_a_handler_comes_while_a_system_call_blocks(tmp_path: Path) -> None:
 def test_a_system_call_that_has_an_array_in_a_structure(tmp_path: Path) -> None:
     done = checked(tmp_path, NESTED)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
+def test_a_question_for_a_mapping_by_a_structure_that_is_nowhere(tmp_path: Path) -> None:
+    """The watch looked at it in its handler, where the kernel would have said EFAULT (ENOTTY before 6.11)."""
+    done = checked(tmp_path, NOWHERE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
 def test_a_fault_of_a_program_that_was_watched_again_and_again(tmp_path: Path) -> None:

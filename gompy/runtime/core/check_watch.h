@@ -17,10 +17,12 @@
 #include "gompy/native/mappings.h"
 #include "gompy/native/traced.h"
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <ucontext.h>
 
 #define GOMPY_WATCHED 256
@@ -444,12 +446,19 @@ gompy_is_flat_request (uintptr_t request)
 	 || request == FIONREAD || request == FIONBIO;
 }
 
-/* Whether a request of ioctl asks what is mapped somewhere where nothing is watched, as the emulated GPU does.  */
+/* Whether a request of ioctl asks what is mapped somewhere where nothing is watched, as the emulated GPU does.  The
+   kernel reads the question, which may be nowhere.  */
 static int
 gompy_asks_elsewhere (const uintptr_t *arguments)
 {
-  return arguments[1] == GOMPY_MAPPING_QUERY && !gompy_meets_watch (arguments[2], GOMPY_PAGE)
-	 && !gompy_meets_watch (((const struct gompy_mapping_query *) arguments[2])->address, 1);
+  struct gompy_mapping_query query;
+  struct iovec to = { &query, sizeof query }, from = { (void *) arguments[2], sizeof query };
+  long got;
+  if (arguments[1] != GOMPY_MAPPING_QUERY || gompy_meets_watch (arguments[2], GOMPY_PAGE))
+    return 0;
+  got = gompy_raw_call (SYS_process_vm_readv, gompy_raw_call (SYS_getpid, 0, 0, 0, 0, 0, 0), (long) &to, 1,
+			(long) &from, 1, 0);
+  return got == sizeof query ? !gompy_meets_watch (query.address, 1) : got == -EFAULT;
 }
 
 /* A system call of the program.  Those that cannot concern the pages are made here.  */
