@@ -110,12 +110,14 @@ cdef Device *devices[MAX_DEVICES]
 cdef pthread_mutex_t devices_lock
 
 
-cdef Device *device_of(int n) noexcept nogil:
+cdef Device *no_device(int n) noexcept nogil:
+    GOMP_PLUGIN_error(b"device %d not found", n)
+    return NULL
+
+
+cdef inline Device *device_of(int n) noexcept nogil:
     """The device of that number; NULL after a message if it is not in use."""
-    if n < 0 or n >= MAX_DEVICES or devices[n] == NULL:
-        GOMP_PLUGIN_error(b"device %d not found", n)
-        return NULL
-    return devices[n]
+    return devices[n] if <unsigned> n < MAX_DEVICES and devices[n] != NULL else no_device(n)
 
 
 cdef bint change_context(Device *d, CUresult rc, CUcontext current) noexcept nogil:

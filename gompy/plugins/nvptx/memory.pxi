@@ -61,7 +61,7 @@ cdef inline Block **find_live(Device *d, CUdeviceptr address) noexcept nogil:
     return at
 
 
-cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
+cdef inline void unlink_kept(Device *d, Block *b) noexcept nogil:
     """Take a block out of those kept."""
     if b.before != NULL:
         b.before.next = b.next
@@ -81,7 +81,7 @@ cdef void unlink_kept(Device *d, Block *b) noexcept nogil:
     d.num_kept -= 1
 
 
-cdef void keep_block(Device *d, Block *b) noexcept nogil:
+cdef inline void keep_block(Device *d, Block *b) noexcept nogil:
     """A block for a later allocation.  The memory lock is held."""
     b.before = NULL
     b.next = d.kept[size_class(b.size)]
@@ -354,8 +354,8 @@ cdef inline bint copy_succeeded(CUresult rc, const char *what, CUdeviceptr devic
     return rc == CUDA_SUCCESS or copy_failed(rc, what, device, size)
 
 
-cdef bint host_to_device(int n, CUdeviceptr device, const void *host, size_t size, CUstream stream,
-                         bint waits) noexcept nogil:
+cdef inline bint host_to_device(int n, CUdeviceptr device, const void *host, size_t size, CUstream stream,
+                                bint waits) noexcept nogil:
     """Copy; ``waits``: until the host's memory has been read, else in the order of a stream."""
     cdef Device *d = device_of(n)
     if d == NULL or not enter_context(d):
@@ -369,8 +369,8 @@ cdef bint host_to_device(int n, CUdeviceptr device, const void *host, size_t siz
     return copy_succeeded(cuda.host_to_device_async(device, host, size, stream), b"cuMemcpyHtoDAsync", device, size)
 
 
-cdef bint device_to_host(int n, void *host, CUdeviceptr device, size_t size, CUstream stream,
-                         bint waits) noexcept nogil:
+cdef inline bint device_to_host(int n, void *host, CUdeviceptr device, size_t size, CUstream stream,
+                                bint waits) noexcept nogil:
     cdef Device *d = device_of(n)
     if d == NULL or not enter_context(d):
         return False
