@@ -77,3 +77,17 @@ def test_an_attached_pointer_in_the_object_stays_the_hosts(device: Device) -> No
     device.exit_data([(base, SIZE, K["from"])])
     assert ctypes.c_void_p.from_buffer(memory, 8).value == base
     assert device.live_blocks == 0
+
+
+def test_constructs_within_each_other_have_records_of_their_own(device: Device) -> None:
+    """A device keeps the record of a construct that has ended for the next one."""
+    memory = ctypes.create_string_buffer(8 * SIZE)
+    base = ctypes.addressof(memory)
+    for depth in (1, 3, 8):
+        for n in range(depth):
+            device.begin_data([(base + n * SIZE, SIZE, K["tofrom"])])
+            device.target([(base + n * SIZE, SIZE, K["tofrom"])])
+        assert [count for *_, count in device.mappings()] == [1] * depth
+        for _ in range(depth):
+            device.end_data()
+        assert (device.mappings(), device.live_blocks) == ([], 0)

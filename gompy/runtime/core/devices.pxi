@@ -323,6 +323,7 @@ cdef void after_fork_in_child() noexcept nogil:
         gompy_lock_init(&dev.lock)
         memset(&dev.mem_map, 0, sizeof(dev.mem_map))
         memset(&dev.records, 0, sizeof(dev.records))  # another thread may have been in the middle of it
+        dev.spare = NULL
         dev.functions = NULL
         dev.ancestors = NULL
         dev.num_links = 0

@@ -27,6 +27,7 @@ cdef extern from "core/mapping/range_index.h" nogil:
     void gompy_fetch_object(const void *, size_t)
 
 cdef extern from "core/mapping/slabs.h" nogil:
+    bint GOMPY_SLABS
     ctypedef struct RecordStore "struct gompy_slabs":  # the records of a device's lone mappings (records.pxi)
         pass
     void *gompy_slabs_take(RecordStore *, size_t bytes)
@@ -98,6 +99,7 @@ cdef struct Lasting:
     uint32_t num_nodes
     bint attaches  # pointers
     uint32_t words  # that a region gets
+    bint spare_size  # it has room for SPARE_RECORD bytes (records.pxi)
     MapEntry *list
     SplayNode *nodes
 
@@ -290,6 +292,7 @@ cdef struct DeviceDescr:
     uint64_t epoch
     RangeIndex mem_map
     RecordStore records
+    TargetMem *spare  # the record of a construct that has ended, for the next one, or NULL (records.pxi)
     uintptr_t view  # from a device address to where this process reads it; NO_VIEW: it copies, 0: not asked for yet
     FunctionTable *functions
     FunctionTable *ancestors  # the other way round: the host's functions that regions call (reverse.pxi)

@@ -76,6 +76,8 @@ cdef void close_test_device(DeviceDescr *dev) noexcept nogil:
         node = count_owner(node_from(&dev.mem_map, 0))
         remove_key(dev, node)
     gompy_slabs_end(&dev.records, NULL)
+    free(dev.spare)
+    dev.spare = NULL
     free(dev.stage_room)
     dev.stage_room = NULL
     dev.stage_room_size = 0
