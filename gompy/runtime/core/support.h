@@ -226,11 +226,24 @@ gompy_lock_init (gompy_lock_t *lock)
   lock->held = 0;
 }
 
+/* pthread_self, without a call where the compiler knows how.  */
+static inline pthread_t
+gompy_self (void)
+{
+#if defined __x86_64__ && defined __has_builtin
+#if __has_builtin (__builtin_thread_pointer)
+  return (pthread_t) __builtin_thread_pointer ();
+#endif
+#endif
+  return pthread_self ();
+}
+
+/* A holder that is none any more may stand there: held is 0 until the next one does.  */
 static inline bool
 gompy_lock_is_mine (gompy_lock_t *lock)
 {
   return (__atomic_load_n (&lock->held, __ATOMIC_ACQUIRE)
-          && pthread_equal (__atomic_load_n (&lock->holder, __ATOMIC_RELAXED), pthread_self ()));
+          && pthread_equal (__atomic_load_n (&lock->holder, __ATOMIC_RELAXED), gompy_self ()));
 }
 
 static inline void
@@ -242,7 +255,7 @@ gompy_lock_acquire (gompy_lock_t *lock)
       return;
     }
   gompy_quick_acquire (&lock->quick);
-  __atomic_store_n (&lock->holder, pthread_self (), __ATOMIC_RELAXED);
+  __atomic_store_n (&lock->holder, gompy_self (), __ATOMIC_RELAXED);
   __atomic_store_n (&lock->held, 1, __ATOMIC_RELEASE);
 }
 
@@ -252,7 +265,7 @@ gompy_lock_try (gompy_lock_t *lock)
 {
   if (!gompy_lock_is_mine (lock) && !gompy_quick_try (&lock->quick))
     return false;
-  __atomic_store_n (&lock->holder, pthread_self (), __ATOMIC_RELAXED);
+  __atomic_store_n (&lock->holder, gompy_self (), __ATOMIC_RELAXED);
   __atomic_store_n (&lock->held, lock->held + 1, __ATOMIC_RELEASE);
   return true;
 }
@@ -284,7 +297,6 @@ gompy_lock_release (gompy_lock_t *lock)
       __atomic_store_n (&lock->held, lock->held - 1, __ATOMIC_RELAXED);
       return;
     }
-  __atomic_store_n (&lock->holder, (pthread_t) 0, __ATOMIC_RELAXED);
   __atomic_store_n (&lock->held, 0, __ATOMIC_RELEASE);
   gompy_quick_release (&lock->quick);
 }

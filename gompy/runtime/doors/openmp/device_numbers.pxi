@@ -112,3 +112,17 @@ cdef DeviceDescr *resolve_device(int device, const char **reason) noexcept nogil
             reason[0] = b"the device does not serve a forked child"
         return NULL
     return dev
+
+
+cdef inline DeviceDescr *find_device(int device, const char **reason) noexcept nogil:
+    """resolve_device; without a call for the default one that is in use, which is what most constructs mean."""
+    cdef DeviceDescr *dev
+    cdef int number
+    if ((device == GOMP_DEVICE_ICV or device == GOMP_DEVICE_DEFAULT_OMP_61) and gompy_load(&targets_ready)
+            and not gompy_load(&shared_entered) and stock_default_device != NULL):
+        number = stock_default_device()
+        if <unsigned> number < <unsigned> num_devices_openmp:
+            dev = &devices[number]
+            if gompy_load(&dev.state) == DEVICE_INITIALIZED:
+                return dev
+    return resolve_device(device, reason)

@@ -96,7 +96,7 @@ cdef public void GOMP_target_ext(int device, void (*fn)(void *) noexcept nogil, 
     cdef void *words[LAUNCH_WORDS]
     cdef Construct construct
     cdef uint64_t before
-    cdef DeviceDescr *dev = resolve_device(device, &reason)
+    cdef DeviceDescr *dev = find_device(device, &reason)
     if anybody_asks():  # enter_construct; the place of the call is not read where nobody does
         begin_construct(&construct, b"target", call_site(), <void *> fn, dev)
     args = launch_words(dev, args, words)
@@ -116,7 +116,7 @@ cdef public void GOMP_target(int device, void (*fn)(void *) noexcept nogil, cons
     """`#pragma omp target` of GCC 4.9: kinds of one byte."""
     cdef MapList maps = byte_map_list(mapnum, hostaddrs, sizes, kinds)
     cdef const char *reason = NULL
-    cdef DeviceDescr *dev = resolve_device(device, &reason)
+    cdef DeviceDescr *dev = find_device(device, &reason)
     cdef void *address = NULL
     cdef Construct construct
     enter_construct(&construct, b"target", call_site(), <void *> fn, dev)

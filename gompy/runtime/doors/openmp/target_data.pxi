@@ -48,7 +48,7 @@ cdef public void GOMP_target_update_ext(int device, size_t mapnum, void **hostad
     """`#pragma omp target update`."""
     cdef MapList maps = map_list(mapnum, hostaddrs, sizes, kinds)
     cdef const char *reason = NULL
-    cdef DeviceDescr *dev = resolve_device(device, &reason)
+    cdef DeviceDescr *dev = find_device(device, &reason)
     if depend != NULL:
         if flags & GOMP_TARGET_FLAG_NOWAIT and in_team():
             defer_data(dev, &maps, flags | GOMP_TARGET_FLAG_UPDATE, depend, call_site())
@@ -63,7 +63,7 @@ cdef public void GOMP_target_update(int device, const void *unused, size_t mapnu
     """`#pragma omp target update` of GCC 4.9."""
     cdef MapList maps = byte_map_list(mapnum, hostaddrs, sizes, kinds)
     cdef const char *reason = NULL
-    update_now(resolve_device(device, &reason), &maps, call_site())
+    update_now(find_device(device, &reason), &maps, call_site())
 
 
 cdef public void GOMP_target_enter_exit_data(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
@@ -71,7 +71,7 @@ cdef public void GOMP_target_enter_exit_data(int device, size_t mapnum, void **h
     """`#pragma omp target enter data`, `exit data`."""
     cdef MapList maps = map_list(mapnum, hostaddrs, sizes, kinds)
     cdef const char *reason = NULL
-    cdef DeviceDescr *dev = resolve_device(device, &reason)
+    cdef DeviceDescr *dev = find_device(device, &reason)
     if depend != NULL:
         if flags & GOMP_TARGET_FLAG_NOWAIT and in_team():
             defer_data(dev, &maps, flags, depend, call_site())
