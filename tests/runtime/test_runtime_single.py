@@ -79,6 +79,55 @@ def test_an_attached_pointer_in_the_object_stays_the_hosts(device: Device) -> No
     assert device.live_blocks == 0
 
 
+def test_an_update_of_one_object_goes_either_way(device: Device) -> None:
+    memory = ctypes.create_string_buffer(bytes(range(SIZE)), SIZE)
+    base = ctypes.addressof(memory)
+    device.enter_data([(base, SIZE, K["alloc"])])
+    device.update([(base + 8, 16, K["to"])])
+    there = device.address(base)
+    assert there is not None
+    assert device.read(there + 8, 16) == bytes(range(8, 24))
+    device.write(there, bytes([99] * SIZE))
+    device.update([(base + SIZE - 1, 1, K["from"])])
+    assert memory.raw == bytes([*range(SIZE - 1), 99])
+    device.update([(base, 0, K["from"])])
+    device.update([(base + SIZE, SIZE, K["from"])])  # not mapped
+    assert memory.raw == bytes([*range(SIZE - 1), 99])
+
+
+def test_an_update_of_one_object_leaves_its_attached_pointer(device: Device) -> None:
+    memory = ctypes.create_string_buffer(SIZE)
+    base = ctypes.addressof(memory)
+    ctypes.c_void_p.from_buffer(memory, 8).value = base
+    device.enter_data([(base, SIZE, K["to"]), (base + 8, 0, K["attach"])])
+    memory[16] = b"x"
+    device.update([(base, SIZE, K["to"])])
+    there = device.address(base)
+    assert there is not None
+    assert (word(device, base + 8), device.read(there + 16, 1)) == (there, b"x")
+    device.update([(base, SIZE, K["from"])])
+    assert ctypes.c_void_p.from_buffer(memory, 8).value == base
+
+
+def test_an_update_beyond_its_object_is_an_error(device: Device) -> None:
+    memory = ctypes.create_string_buffer(2 * SIZE)
+    base = ctypes.addressof(memory)
+    device.enter_data([(base, SIZE, K["to"])])
+    with pytest.raises(RuntimeError, match="Trying to update"):
+        device.update([(base + 8, SIZE, K["to"])])
+
+
+def test_an_updates_copy_that_fails_is_an_error(device: Device) -> None:
+    memory = ctypes.create_string_buffer(SIZE)
+    base = ctypes.addressof(memory)
+    device.enter_data([(base, SIZE, K["to"])])
+    for kind, words in (("to", "host object .* to dev object"), ("from", "dev object .* to host object")):
+        device.fail(copy=True)
+        with pytest.raises(RuntimeError, match=f"Copying of {words}"):
+            device.update([(base, SIZE, K[kind])])
+        device.fail(copy=False)
+
+
 def test_constructs_within_each_other_have_records_of_their_own(device: Device) -> None:
     """A device keeps the record of a construct that has ended for the next one."""
     memory = ctypes.create_string_buffer(8 * SIZE)

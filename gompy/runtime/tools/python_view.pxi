@@ -188,7 +188,7 @@ cdef class Device:
     def update(self, entries):
         """target update."""
         cdef Lists lists = Lists(entries)
-        if update_vars(&self.dev, &lists.maps):
+        if update_data(&self.dev, &lists.maps):
             raise python_failure()
 
     def declare(self, uintptr_t host, uintptr_t address, size_t size):

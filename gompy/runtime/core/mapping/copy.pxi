@@ -64,6 +64,18 @@ cdef inline bint in_stage(uintptr_t dst, const Stage *stage) noexcept nogil:
     return stage != NULL and stage.buffer != NULL and dst - stage.start < stage.size
 
 
+cdef inline int send_untold(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size) noexcept nogil:
+    """Copy to the device now; nobody is told.  -1 with a failure text."""
+    begin_copy(dev, True, src, size)
+    return 0 if end_copy(dev, untold_host2dev(dev, <void *> dst, src, size)) else to_device_failed(dst, src, size)
+
+
+cdef inline int bring_untold(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:
+    """Copy from the device now; nobody is told.  -1 with a failure text."""
+    begin_copy(dev, False, dst, size)
+    return 0 if end_copy(dev, untold_dev2host(dev, dst, <void *> src, size)) else to_host_failed(dst, src, size)
+
+
 cdef int untold_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size,
                           Stage *stage) noexcept nogil:
     """copy_to_device, where its caller has looked whether anybody wants to know."""
@@ -74,8 +86,7 @@ cdef int untold_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size
         return 0
     if dev.queue != NULL:
         return apart_queue_to_device(queue_to_device)(dev, dst, src, size)
-    begin_copy(dev, True, src, size)
-    return 0 if end_copy(dev, untold_host2dev(dev, <void *> dst, src, size)) else to_device_failed(dst, src, size)
+    return send_untold(dev, dst, src, size)
 
 
 cdef int told_to_device(DeviceDescr *dev, uintptr_t dst, const void *src, size_t size, Stage *stage) noexcept nogil:
@@ -110,8 +121,7 @@ cdef int untold_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size)
     """copy_to_host, where its caller has looked whether anybody wants to know."""
     if dev.queue != NULL:
         return apart_queue_to_host(queue_to_host)(dev, dst, src, size)
-    begin_copy(dev, False, dst, size)
-    return 0 if end_copy(dev, untold_dev2host(dev, dst, <void *> src, size)) else to_host_failed(dst, src, size)
+    return bring_untold(dev, dst, src, size)
 
 
 cdef int told_to_host(DeviceDescr *dev, void *dst, uintptr_t src, size_t size) noexcept nogil:

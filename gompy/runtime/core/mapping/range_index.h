@@ -364,9 +364,9 @@ gompy_index_beside (struct gompy_index *index, uintptr_t start, uintptr_t end)
   return index->last = gompy_leaf_range (leaf, at);
 }
 
-/* A range that overlaps [start, end), or NULL.  */
-static inline struct gompy_range *
-gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
+/* gompy_index_lookup, where the range that was found last does not overlap.  */
+static struct gompy_range *
+gompy_index_search (struct gompy_index *index, uintptr_t start, uintptr_t end)
 {
   uintptr_t x = start < end ? end : start;
   const struct gompy_leaf *leaf;
@@ -385,6 +385,14 @@ gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
   __builtin_prefetch ((const char *) r - 24); /* its record stands before it, its counts in it */
   __builtin_prefetch ((const char *) r + 64);
   return index->last = r;
+}
+
+/* A range that overlaps [start, end), or NULL.  The one that was found last is looked at without a call.  */
+static inline struct gompy_range *
+gompy_index_lookup (struct gompy_index *index, uintptr_t start, uintptr_t end)
+{
+  struct gompy_range *r = index->last;
+  return r && end > r->start && start < r->end ? r : gompy_index_search (index, start, end);
 }
 
 /* Whether [start, end) lies beyond all ranges, without a look at any: pointers that clauses name are variables of

@@ -1,4 +1,4 @@
-# enter data and exit data of one object, and of the pointer to it, where that is not mapped.
+# enter data, exit data and update of one object; of the first two with the pointer to it, where that is not mapped.
 #
 # Programs with many mappings have many such directives; for `p[:n]` GCC lists the pointer, too.  map_vars and exit_vars
 # serve any list, in passes; what one object needs of them is here, half as many instructions.  They count twice where
@@ -6,7 +6,7 @@
 # directive at the same time as for that of this one, if it comes to it.  Whatever is special goes the general way.
 
 cdef enum:
-    NOT_SINGLE = 1  # nothing has been done: map_vars or exit_vars has to
+    NOT_SINGLE = 1  # nothing has been done: map_vars, exit_vars or update_vars has to
 
 
 cdef inline bint overlaps_object(const MapList *maps, uintptr_t pointer) noexcept nogil:
@@ -126,6 +126,33 @@ cdef inline int exit_single(DeviceDescr *dev, const MapList *maps) noexcept nogi
     return remove_key(dev, node)
 
 
+cdef inline int update_single(DeviceDescr *dev, const MapList *maps) noexcept nogil:
+    """target update of one object, in which no pointer is attached; NOT_SINGLE; -1 with a failure text."""
+    cdef uintptr_t start
+    cdef size_t size
+    cdef unsigned properties
+    cdef SplayNode *node
+    cdef int kind
+    if anybody_asks() or maps.mapnum != 1 or not maps.short_kinds or dev.queue != NULL or maps.sizes[0] == 0:
+        return NOT_SINGLE
+    start = start_at(maps, 0)
+    size = maps.sizes[0]
+    node = range_lookup(&dev.mem_map, start, start + size)
+    if node == NULL:
+        return NOT_SINGLE
+    fetch_device_memory(&dev.mem_map, node)
+    if node.ref_kind == REF_LINK or node.more != NULL or start < node.host_start or start + size > node.host_end:
+        return NOT_SINGLE
+    kind = kind_at(maps, 0)
+    properties = kind_properties[kind]
+    dev.copying.kind = kind
+    if properties & KIND_TO and send_untold(dev, device_address(node, start), <const void *> start, size):
+        return -1
+    if properties & KIND_FROM and not is_constant(start):
+        return bring_untold(dev, <void *> start, device_address(node, start), size)
+    return 0
+
+
 cdef inline int enter_data(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     """enter data of any list; -1 with a failure text.  The device is locked and initialised."""
     cdef int rc = enter_single(dev, maps)
@@ -136,3 +163,9 @@ cdef inline int exit_data(DeviceDescr *dev, const MapList *maps) noexcept nogil:
     """exit data of any list; -1 with a failure text.  The device is locked and initialised."""
     cdef int rc = exit_single(dev, maps)
     return exit_vars(dev, maps) if rc == NOT_SINGLE else rc
+
+
+cdef inline int update_data(DeviceDescr *dev, const MapList *maps) noexcept nogil:
+    """target update of any list; -1 with a failure text.  The device is locked and initialised."""
+    cdef int rc = update_single(dev, maps)
+    return update_vars(dev, maps) if rc == NOT_SINGLE else rc

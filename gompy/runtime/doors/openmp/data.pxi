@@ -46,7 +46,7 @@ cdef void begin_data_whole(int device, const MapList *maps, const void *where) n
 
 cdef void begin_data(int device, const MapList *maps, const void *where) noexcept nogil:
     cdef const char *reason = NULL
-    cdef DeviceDescr *dev = resolve_device(device, &reason)
+    cdef DeviceDescr *dev = find_device(device, &reason)
     cdef TargetMem *tgt = NULL
     cdef Construct construct
     cdef int failed = 0
@@ -79,10 +79,11 @@ cdef void update_whole(DeviceDescr *dev, const MapList *maps, const void *where)
     free(block)
 
 
-cdef void update_now(DeviceDescr *dev, const MapList *maps, const void *where) noexcept nogil:
+cdef void update_list(DeviceDescr *dev, const MapList *maps, const void *where) noexcept nogil:
+    """update_now of any list."""
     cdef Construct construct
     cdef int rc = 0
-    if not takes_maps(dev) or maps.mapnum == 0:
+    if maps.mapnum == 0:
         return
     if rare(has_iterators(maps)):
         update_whole(dev, maps, where)
@@ -97,6 +98,23 @@ cdef void update_now(DeviceDescr *dev, const MapList *maps, const void *where) n
     if rc:
         fatal_failure()
     leave_construct(&construct, dev)
+
+
+cdef inline void update_now(DeviceDescr *dev, const MapList *maps, const void *where) noexcept nogil:
+    """target update.  Of one object it needs no room to tell it, nor any of the registers that a list does."""
+    cdef int rc = 0
+    if not takes_maps(dev):
+        return
+    if maps.mapnum != 1 or anybody_asks() or rare(has_iterators(maps)):
+        update_list(dev, maps, where)
+        return
+    gompy_lock_acquire(&dev.lock)
+    if dev.state == DEVICE_INITIALIZED:
+        note_construct(dev, b"target update", where)
+        rc = update_data(dev, maps)
+    gompy_lock_release(&dev.lock)
+    if rc:
+        fatal_failure()
 
 
 cdef void enter_exit_whole(DeviceDescr *dev, const MapList *maps, unsigned flags, const void *where) noexcept nogil:
