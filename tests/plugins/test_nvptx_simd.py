@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).parents[1] / "programs" / "simd_bodies.c"
 NESTED = PROGRAM.with_name("simd_nested.c")
 REGIONS = (
     *("once", "calls nothing", "in a loop", "in a function", "shared by two loops", "used after the loop"),
-    *("made before the loop", "private array", "deep calls"),
+    *("made before the loop", "private array", "deep calls", "aligned variables"),
 )
 RIGHT = "".join(f"{name}: 0 wrong\n" for name in REGIONS)
 
@@ -139,8 +139,9 @@ def test_room_for_private_variables_and_for_the_stacks_of_called_functions() -> 
     callee = callee.replace(".func (.param", ".visible .func (.param")
     plain = HEAD + ENTER + LEAVE + "ret;\n}\n"
     calls = HEAD + ENTER + PASS + LEAVE + "ret;\n}\n"
-    for text, size in ((plain, 136), (plain.replace(",48;", ",400;"), 408), (calls, 136 + 48 + 816 - 128)):
+    for text, size in ((plain, 136), (plain.replace(",48;", ",400;"), 408), (calls, 136 + 48 + 816 - 128 + 16)):
         made = mended([text, callee])[0][0]
+        assert ("sub.u64 %stack,%r1,8; and.b64 %stack,%stack,-16;" in made) is (text is calls)
         assert f"%simtstack_own[{size}];" in made and f"%simtstack_own + {size};" in made
         assert "%simtstack_ar" not in made
 

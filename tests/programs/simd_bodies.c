@@ -21,6 +21,13 @@ __attribute__ ((noinline)) int deep (int i, int n)
   for (int k = 0; k < 200; k++) b[k] = i + k * n;
   return b[i % 200];
 }
+__attribute__ ((noinline)) long odd_place (int i)
+{
+  __attribute__ ((aligned (16))) char t[48];
+  for (int k = 0; k < 48; k++) t[k] = i;
+  char *volatile place = t; /* what gcc takes for granted is asked for */
+  return (unsigned long) place % 16 + (place[i % 48] != (char) i);
+}
 #pragma omp end declare target
 
 static void check (const char *name)
@@ -108,6 +115,15 @@ int main (void)
       r[i] += a[7 * n];
     }
   check ("deep calls");
+  long b[5]; /* an odd multiple of 8 bytes: below it begins the stack of what is called */
+  for (int i = 0; i < N; i++) e[i] = i % 5;
+#pragma omp target teams distribute parallel for simd map(from: r) private(b)
+  for (int i = 0; i < N; i++)
+    {
+      for (int k = 0; k < 5; k++) b[k] = odd_place (k * n) + k;
+      r[i] = b[i % 5];
+    }
+  check ("aligned variables");
 #ifdef WARNS
 #pragma omp target teams distribute parallel for map(from: r)
   for (int k = 0; k < N / 64; k++)
