@@ -1,7 +1,8 @@
 """GOMPY_TRACE: tells of a program that was started without ``gompy run``.  libgompy starts this as a script.
 
 Words: the trace, the log, the program's process number.  Standard input is a socket that ends with the program, and
-whose end the program waits for; descriptor 4 is the program's memory (gompy/runtime/tools/teller.h).
+whose end the program waits for; it is sent the number of the error, if lines cannot be written.  Descriptor 4 is the
+program's memory (gompy/runtime/tools/teller.h).
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
     try:
         main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # nobody reads it any more
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # nobody can be told any more by this, and not that either
+        if not isinstance(error, BrokenPipeError) and error.errno:
+            with contextlib.suppress(OSError):  # the program has been killed
+                os.write(0, bytes([error.errno]))
     finally:
         shutil.rmtree(own_folder(*sys.argv[1:3]), ignore_errors=True)

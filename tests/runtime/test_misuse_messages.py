@@ -120,6 +120,10 @@ def test_mappings_of_openmp(tools: Tools, what: str) -> None:
             {"GOMPY_TRACE": "/nonexistent/x"},
             "libgompy: GOMPY_TRACE=/nonexistent/x: cannot be written: No such file or directory\n",
         ),
+        (
+            {"GOMPY_TRACE": "/dev/full"},
+            "libgompy: GOMPY_TRACE=/dev/full: cannot be written: No space left on device\n",
+        ),
     ],
     ids=lambda part: next(iter(part.items()))[0] if isinstance(part, dict) else "",
 )

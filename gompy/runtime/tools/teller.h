@@ -2,7 +2,8 @@
    of checks, as `gompy run --show-maps` does (gompy/cli/run_alone.py).
 
    It is no child of the program's, which may wait for all that it has.  Between the two is a socket: the program ends
-   its half when it ends, and waits for the end of the other.  Included once, by libgompy.pyx.  */
+   its half when it ends, and waits for the end of the other.  A byte on it is the number of the error that writing the
+   lines had.  Included once, by libgompy.pyx.  */
 #ifndef GOMPY_TELLER_H
 #define GOMPY_TELLER_H
 
@@ -18,6 +19,7 @@
 #define GOMPY_TELLER_MEMORY 4
 
 static char gompy_told_folder[400], gompy_told_trace[420], gompy_told_log[420];
+static char gompy_told_where[400];  /* the variable's value: the program may take it away */
 static pid_t gompy_teller_program;
 static struct gompy_kept gompy_teller_socket;
 
@@ -104,14 +106,21 @@ gompy_teller_clean (void)
   rmdir (gompy_told_folder);
 }
 
+static void
+gompy_teller_unwritten (int error)
+{
+  gompy_note ("GOMPY_TRACE=%s: cannot be written: %s", gompy_told_where, strerror (error));
+}
+
 /* TRACE and LOG are there; tell what will be in them.  */
 static void
 gompy_teller_begin (const char *where, const char *trace, const char *log)
 {
   int ends[2] = { -1, -1 }, out = -1, memory = -1, error = 0;
+  snprintf (gompy_told_where, sizeof gompy_told_where, "%s", where);
   if (where[0] == '/' && (out = gompy_open_to_append (where)) < 0)
     {
-      gompy_note ("GOMPY_TRACE=%s: cannot be written: %s", where, strerror (errno));
+      gompy_teller_unwritten (errno);
       gompy_teller_clean ();
       return;
     }
@@ -148,13 +157,14 @@ gompy_teller_begin (const char *where, const char *trace, const char *log)
 static void
 gompy_teller_end (void)
 {
-  char c;
+  unsigned char error;
   ssize_t n;
   if (gompy_teller_program != getpid () || !gompy_still_ours (&gompy_teller_socket))
     return;
   shutdown (gompy_teller_socket.fd, SHUT_WR);
-  while ((n = read (gompy_teller_socket.fd, &c, 1)) > 0 || (n < 0 && errno == EINTR))
-    ;
+  while ((n = read (gompy_teller_socket.fd, &error, 1)) > 0 || (n < 0 && errno == EINTR))
+    if (n > 0)
+      gompy_teller_unwritten (error);
   gompy_close_kept (&gompy_teller_socket);
   if (access (gompy_told_folder, F_OK) == 0)
     {
