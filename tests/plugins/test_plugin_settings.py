@@ -57,9 +57,16 @@ CASES = {
     ),
     "stack": (
         {**GPU, "GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE": "much"},
-        "Error parsing GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE",
+        "GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE=much: not a number of bytes up to 2147483647; using the driver's own",
     ),
-    "JIT": ({**GPU, "GOMP_NVPTX_JIT": "fast"}, "Error parsing GOMP_NVPTX_JIT"),
+    "JIT": (
+        {**GPU, "GOMP_NVPTX_JIT": "-O2 fast"},
+        "GOMP_NVPTX_JIT=-O2 fast: not -O0 to -O4, separated by blanks; using the driver's own level",
+    ),
+    "shared memory": (
+        {**GPU, "GOMP_NVPTX_LOWLAT_POOL": "-1"},
+        "GOMP_NVPTX_LOWLAT_POOL=-1: not a number of bytes up to 2147483647; using 8192",
+    ),
 }
 
 

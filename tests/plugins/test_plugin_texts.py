@@ -71,7 +71,7 @@ UNHELD = {
         "emulated driver, for LD_LIBRARY_PATH",
         "GOMPY_LLVM_RTL: devices for other images than x86_64's and NVIDIA's are not implemented",
         "(llvm): an image by gcc lacks the entries that this plugin of LLVM wants; 16's nextgen and later ones take it",
-        *("CUDA's kernels are not launched by plugins of LLVM 14 to 18", "Error parsing GOMP_NVPTX_LOWLAT_POOL"),
+        "CUDA's kernels are not launched by plugins of LLVM 14 to 18",
         'device plugin "python": not usable any more: the program\'s Python has ended',
         *("its device is of another kind than the first one's", "more than 64 devices"),
         "): not checked: GOMPY_CHECK has to be set for its gompy device serve",

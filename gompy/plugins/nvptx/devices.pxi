@@ -83,6 +83,7 @@ cdef struct Device:
     bint deep  # the driver can't tell how deep the stacks of some functions get
     bint stack_chosen  # by the user
     size_t thread_stack  # bytes a thread; 0 if the driver doesn't say
+    unsigned shared_pool  # bytes of shared memory that a team's allocator has, in code of GCC 14 and later
     char name[256]
     pthread_mutex_t image_lock
     LoadedImage *images

@@ -37,7 +37,8 @@ cdef bint jit_level_read
 cdef void read_jit_level() noexcept nogil:
     """GOMP_NVPTX_JIT: ``-O0`` to ``-O4``, separated by blanks; the last one counts."""
     global jit_level, jit_level_read
-    cdef const char *text = secure_getenv(b"GOMP_NVPTX_JIT")
+    cdef const char *value = secure_getenv(b"GOMP_NVPTX_JIT")
+    cdef const char *text = value
     if jit_level_read:
         return
     jit_level_read = True
@@ -52,7 +53,9 @@ cdef void read_jit_level() noexcept nogil:
             jit_level = text[2] - c'0' + 1
             text += 3
         else:
-            GOMP_PLUGIN_error(b"Error parsing GOMP_NVPTX_JIT")
+            GOMP_PLUGIN_error(b"GOMP_NVPTX_JIT=%s: not -O0 to -O4, separated by blanks; using the driver's own level",
+                              value)
+            jit_level = 0
             return
 
 
@@ -362,20 +365,6 @@ cdef bint map_indirect(const TargetData *image, LoadedImage *loaded, const uint6
     return good
 
 
-cdef unsigned shared_pool() noexcept nogil:
-    """GOMP_NVPTX_LOWLAT_POOL: bytes of shared memory that a team's allocator has, in device code of GCC 14 and
-    later."""
-    cdef const char *text = secure_getenv(b"GOMP_NVPTX_LOWLAT_POOL")
-    cdef char *end = NULL
-    cdef unsigned long bytes = 8 * 1024
-    if text != NULL:
-        bytes = strtoul(text, &end, 10)
-        if end == text or end[0] or text[0] == c'-' or bytes > INT32_MAX:
-            GOMP_PLUGIN_error(b"Error parsing GOMP_NVPTX_LOWLAT_POOL")
-            bytes = 8 * 1024
-    return <unsigned> bytes
-
-
 cdef bint may_set_icvs(const TargetData *image) noexcept nogil:
     """Whether regions may set what holds for later ones."""
     cdef unsigned i
@@ -441,7 +430,7 @@ cdef int load_image(int n, unsigned version, const TargetData *image, AddrPair *
             if image.num_functions and loaded.functions[0].mode != KERNEL_BY_GCC and tells_kernels():
                 tell_limits(d)
             for i in range(image.num_functions):
-                loaded.functions[i].shared = shared_pool() if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0
+                loaded.functions[i].shared = d.shared_pool if lib >= GOMP_VERSION_INDIRECT_FUNCS else 0
                 loaded.functions[i].calls_host = loaded.calls_host
                 loaded.functions[i].builds_map = &loaded.builds_map
             last = &pairs[count - 1]

@@ -1,5 +1,8 @@
 # The first and the last use of a device.
 
+cdef enum:
+    SHARED_POOL = 8192  # bytes
+
 
 cdef void read_stack(Device *d) noexcept nogil:
     """GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE, as in later plugins of GCC; 0: as the driver has it."""
@@ -10,10 +13,27 @@ cdef void read_stack(Device *d) noexcept nogil:
         bytes = strtoul(text, &end, 10)
         d.stack_chosen = True
         if end[0] or text[0] == c'-' or bytes > INT32_MAX:
-            GOMP_PLUGIN_error(b"Error parsing GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE")
+            GOMP_PLUGIN_error(b"GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE=%s: not a number of bytes up to %d; using the "
+                              b"driver's own", text, INT32_MAX)
             bytes = 0
             d.stack_chosen = False
     set_stack(d, bytes)
+
+
+cdef void read_shared_pool(Device *d) noexcept nogil:
+    """GOMP_NVPTX_LOWLAT_POOL."""
+    cdef const char *text = secure_getenv(b"GOMP_NVPTX_LOWLAT_POOL")
+    cdef char *end = NULL
+    cdef unsigned long bytes
+    d.shared_pool = SHARED_POOL
+    if text == NULL:
+        return
+    bytes = strtoul(text, &end, 10)
+    if end == text or end[0] or text[0] == c'-' or bytes > INT32_MAX:
+        GOMP_PLUGIN_error(b"GOMP_NVPTX_LOWLAT_POOL=%s: not a number of bytes up to %d; using %d", text, INT32_MAX,
+                          SHARED_POOL)
+    else:
+        d.shared_pool = <unsigned> bytes
 
 
 cdef Device *open_device(int n) noexcept nogil:
@@ -34,6 +54,7 @@ cdef Device *open_device(int n) noexcept nogil:
         free(d)
         return NULL
     read_stack(d)
+    read_shared_pool(d)
     snprintf(driver_version_text, sizeof(driver_version_text), b"CUDA Driver %u.%u", <unsigned> version // 1000,
              <unsigned> version % 1000 // 10)
     announce_emulation()
