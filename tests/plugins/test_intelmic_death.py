@@ -162,7 +162,6 @@ HOSTS = rf"address {ADDRESS} is not mapped on the device: it is the host's \([^)
             r"region threads, in threads\._omp_fn\.0 \(image\.c:54\): "
             rf"signal 11 \(Segmentation fault\): {HOSTS}",
         ),
-        ("leave_quietly", "zero", r"its process ended with status 7"),
         (
             "constant_store",
             "zero",
@@ -277,6 +276,25 @@ p.run(0, {region}, p.words(0, zero), None)
         )
         assert done.stderr == "services: device 0 (intelmic): its process was killed by signal 9 (Killed)\n"
         assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "region", "said"),
+    [
+        ("", "leave_quietly", "services: device 0 (intelmic): its process ended with status 7\n"),
+        (
+            "os.kill(device, signal.SIGKILL); os.waitpid(device, 0x40000000)",  # __WALL
+            "store",
+            "services: device 0 (intelmic): its process has ended\n",
+        ),
+    ],
+    ids=["by _exit", "and another has waited for it"],
+)
+def test_device_that_ended_without_a_word(tmp_path: Path, before: str, region: str, said: str) -> None:
+    build_image(tmp_path, IMAGE)
+    device = "(device,) = intelmic_driver.devices_of(os.getpid())\n"
+    done = drive(tmp_path, f"{START}{device}{before}\np.run(0, {region}, p.words(0, zero), None)\n", timeout=60)
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_exit_during_a_region(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run(program: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+def run(program: Path, *words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
     """A case, checked unless told otherwise."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OFFLOAD_EMUL", "OMP_", "GOMP_", "GOMPY_"))}
     clean["GOMPY_CHECK"] = "1"
@@ -191,6 +191,36 @@ def test_without_the_check_they_go_unnoticed(program: Path) -> None:
 def test_unset_memory_is_no_zero(program: Path) -> None:
     """What a region reads without having been given it can be told."""
     assert run(program, "unset", "0").stdout == "cbcbcbcb\n"
+
+
+READS = """#include <stdlib.h>
+int main (void)
+{
+  int *a = malloc (64), sum = 0;
+  #pragma omp target map(alloc: a[0:16]) map(tofrom: sum)
+  sum += a[3];
+  a[0] = 1;
+  #pragma omp target enter data map(to: a[0:16])
+  a[0] = 2;
+  #pragma omp target map(to: a[0:16]) map(tofrom: sum)
+  sum += a[0];
+  #pragma omp target exit data map(delete: a[0:16])
+}
+"""
+
+
+def test_doubtful_reads_are_told_at_once(tmp_path: Path) -> None:
+    """The plugin's lines come when the region has ended; the report of `gompy run` follows at the program's end."""
+    (tmp_path / "reads.c").write_text(READS)
+    subprocess.run([BIN / "gompcc", "-fopenmp", "-g", "reads.c", "-o", "reads"], check=True, cwd=tmp_path)
+    done = run(BIN / "gompy", "run", "--check", tmp_path / "reads")
+    lines = [re.sub(r"0x[0-9a-f]+", "ADDRESS", line) for line in done.stderr.splitlines() if line[:8] == "libgomp:"]
+    assert lines == [
+        "libgomp: device 0 (intelmic): region main._omp_fn.0 (reads.c:6): address ADDRESS is read, which nothing has "
+        "written there",
+        "libgomp: device 0 (intelmic): region main._omp_fn.1 (reads.c:11): address ADDRESS is read, which the host has "
+        "changed since it was copied there",
+    ]
 
 
 def test_openacc(tmp_path: Path) -> None:

@@ -212,9 +212,11 @@ def test_library_that_comes_too_late(tools: Tools) -> None:
     tools.ok("gompcc", "-fopenmp", "main.c", "-ldl", "-o", "main")
     done = tools.run("./main")
     assert done.returncode == 1
-    assert (
-        "liblate.so was made with -fsanitize=address, and the device was started for images without it" in done.stderr
+    said = (
+        "liblate.so was made with -fsanitize=address, and the device was started for images without it; make the "
+        "program with it as well\n"
     )
+    assert said in done.stderr, done.stderr
 
 
 def test_undefined(tools: Tools) -> None:

@@ -26,7 +26,7 @@ UNHELD = {
         *("(intelmic): cannot start a thread for a queue", "(intelmic): cannot start a thread"),
         *("(intelmic): cannot make a pipe", "(shared): cannot start a thread", "its worker cannot start a thread"),
         *("was ended at its start by signal", "no random numbers", "(intelmic): GOMPY_CHECK: no more guards"),
-        "(vm.max_map_count is the limit of guarded blocks)",
+        *("(intelmic): GOMPY_CHECK", "(vm.max_map_count is the limit of guarded blocks)"),
     ),
     DRIVER: (
         *("nvptx: GOMPY_CUDA=emulated, but there is no", "nvptx: GOMPY_CUDA=emulated", "cuModuleGetGlobal ("),
@@ -61,22 +61,7 @@ UNHELD = {
         *("its worker was sent what is no frame of the protocol", "its worker was sent a damaged image"),
         "its worker was sent an image that it has not asked for",
     ),
-    UNTRIED: (
-        *("(intelmic): its process has ended", "is read, which"),
-        *("(intelmic): its process ended with status", "(intelmic): GOMPY_CHECK", "cannot look its name up"),
-        "was made with -fsanitize=address, and the device was started for images without it; make the program with it "
-        "as well",
-        "(llvm): regions by gcc need stacks that LLVM's plugin does not give them; GOMPY_PLUGINS=nvptx runs them",
-        "GOMPY_LLVM_RTL: LLVM's plugin finds no GPU: the folder that gompy config --cuda-libdir prints has the "
-        "emulated driver, for LD_LIBRARY_PATH",
-        "GOMPY_LLVM_RTL: devices for other images than x86_64's and NVIDIA's are not implemented",
-        "(llvm): an image by gcc lacks the entries that this plugin of LLVM wants; 16's nextgen and later ones take it",
-        "CUDA's kernels are not launched by plugins of LLVM 14 to 18",
-        'device plugin "python": not usable any more: the program\'s Python has ended',
-        *("its device is of another kind than the first one's", "more than 64 devices"),
-        "): not checked: GOMPY_CHECK has to be set for its gompy device serve",
-        "): declare target indirect is not implemented there",
-    ),
+    UNTRIED: ("CUDA's kernels are not launched by plugins of LLVM 14 to 18",),
 }
 """Why no test has a piece."""
 

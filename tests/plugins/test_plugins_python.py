@@ -398,6 +398,18 @@ def test_in_a_process_that_has_an_interpreter(tools: Tools) -> None:
     assert (done.returncode, done.stdout) == (0, "42\n[1]\n8\nfini\n"), done.stderr
 
 
+def test_a_region_behind_the_end_of_python(tools: Tools) -> None:
+    """What Python calls at its end, the last first, may be registered before the first region, and have one."""
+    tools.write("f.c", "int f (int x) {\n#pragma omp target map(tofrom: x)\nx *= 2;\nreturn x; }\n")
+    tools.ok("gompcc", "-O2", "-fopenmp", "-fPIC", "-shared", "f.c", "-o", "libf.so")
+    script = "import atexit, ctypes; f = ctypes.CDLL('./libf.so').f; atexit.register(f, 1); print(f(21), flush=True)\n"
+    tools.write("s.py", script)
+    env = {"GOMPY_PLUGINS": "python", "GOMPY_PYTHON_DEVICE": good(tools), "PYTHONPATH": str(ROOT)}
+    done = tools.run(sys.executable, "s.py", env=env)
+    said = 'libgomp: device plugin "python": not usable any more: the program\'s Python has ended\n'
+    assert done.stdout == "42\n" and said in done.stderr, done.stderr
+
+
 class Plain(Device):
     """A device of bytes in a dictionary, for the parts in Python."""
 

@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from driver_tools import Tools
+from driver_tools import Tools, needs
 from remote_tools import PROGRAMS, Served, at, children, eventually, gone, has_remote, pretender
 
 from gompy.remote import handshake
@@ -95,9 +95,35 @@ def test_checks_on_a_gpu_are_the_server_s(tools: Tools) -> None:
         found.append(tools.run("./gpu_check", "51", env={**at(server), "GOMPY_CHECK": "1"}))
         server.end()
     assert (found[0].returncode, found[0].stdout) == (0, "49\n"), found[0]
-    assert ": not checked: GOMPY_CHECK has to be set for its gompy device serve" in found[0].stderr
+    said = "): not checked: GOMPY_CHECK has to be set for its gompy device serve\n"
+    assert found[0].stderr.count(said) == 1, found[0].stderr
     assert found[1].returncode == 1 and "not checked" not in found[1].stderr, found[1]
     assert "main._omp_fn.0" in found[1].stderr
+
+
+def test_a_device_of_another_kind(tools: Tools, served: Served) -> None:
+    """All are of one kind: the first one's."""
+    tools.env["GOMPY_CUDA"] = "emulated"
+    server = Served(tools, "token", "--device", "nvptx")
+    del tools.env["GOMPY_CUDA"]
+    done = tools.run("./remote_maps", env=at(served, server))
+    server.end()
+    said = f"\nlibgomp: remote device 127.0.0.1:{server.port}: its device is of another kind than the first one's\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 devices, 0 wrong, 14\n", said)
+
+
+def test_too_many_devices(tools: Tools, served: Served) -> None:
+    done = tools.run("./remote_end", "normal", env=at(*[served] * 65))
+    said = f"\nlibgomp: remote device 127.0.0.1:{served.port}: more than 64 devices\n"
+    assert (done.returncode, done.stderr) == (0, said)
+
+
+@needs("gcc-14")
+def test_calls_by_the_hosts_pointers(tools: Tools, served: Served) -> None:
+    tools.ok("gompcc", "-fopenmp", PROGRAMS / "indirect.c", "-o", "indirect", env={"GOMPY_CC": "gcc-14"})
+    done = tools.run("./indirect", env=at(served))
+    said = f"libgomp: remote device 0 (127.0.0.1:{served.port}): declare target indirect is not implemented there\n"
+    assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
 def test_token_and_images_are_private(tools: Tools, served: Served) -> None:
@@ -118,6 +144,10 @@ def test_token_and_images_are_private(tools: Tools, served: Served) -> None:
     [
         ({"GOMPY_REMOTE": "127.0.0.1"}, "remote device 127.0.0.1: GOMPY_REMOTE needs host:port"),
         ({"GOMPY_REMOTE": "127.0.0.1:1"}, "remote device 127.0.0.1:1: cannot connect: Connection refused"),
+        (
+            {"GOMPY_REMOTE": "127.0.0.1:none"},
+            "remote device 127.0.0.1:none: cannot look its name up: Servname not supported for ai_socktype\n",
+        ),
         ({"GOMPY_REMOTE": ""}, "GOMPY_REMOTE is not set"),
         ({"GOMPY_REMOTE": "x:1", "GOMPY_REMOTE_TOKEN_FILE": ""}, "GOMPY_REMOTE_TOKEN_FILE is not set"),
         ({"GOMPY_REMOTE": "x:1", "GOMPY_REMOTE_TOKEN_FILE": "none"}, "GOMPY_REMOTE_TOKEN_FILE=none: No such file"),
