@@ -86,6 +86,17 @@ class Keep:
             gdb.execute(f"inferior {self.inferior.num}", to_string=True)
 
 
+class InC:
+    """Expressions are C's for a while: else they are of the language that the frame has, or the one before it."""
+
+    def __enter__(self) -> None:
+        self.before = gdb.parameter("language")
+        gdb.execute("set language c", to_string=True)
+
+    def __exit__(self, *error: object) -> None:
+        gdb.execute(f"set language {self.before}", to_string=True)
+
+
 def to_program() -> None:
     """Select the frame of the program's own code that waits for the device, or was left last."""
     inferior = program()
@@ -179,7 +190,7 @@ def _described() -> str:
     gdb's own call of a function does not serve: before gdb 15 there is none on a processor with AMX, and a breakpoint
     within ends it where it stands.
     """
-    with Keep():
+    with Keep(), InC():
         program().threads()[0].switch()
         select(0)
         before = gdb.parameter("scheduler-locking")
