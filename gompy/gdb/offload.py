@@ -468,10 +468,19 @@ class OffloadHost(gdb.Command):
         gdb.execute("frame")
 
 
+def at_directive(frame: gdb.Frame) -> bool:
+    """Whether a frame is still at the line that its function begins with: the directive's, not one of the body."""
+    block = frame.block()
+    while block.function is None:
+        block = block.superblock
+    return frame.find_sal().line == gdb.find_pc_line(block.start).line
+
+
 def into_region(name: str) -> None:
     """From a region's first instructions to its first line, where its variables are set up."""
     if REGIONS[1] not in name:
-        gdb.execute("next")
+        if at_directive(gdb.newest_frame()):
+            gdb.execute("next")
         return
     inner = f"{name}{DEBUG}"
     try:

@@ -56,6 +56,18 @@ def test_a_region_with_its_variables(built: Tools) -> None:
     assert "sum 40, rounds 10\n" in shown and "[Inferior 1 (process PID) exited normally]" in shown
 
 
+def test_a_region_without_maps(built: Tools) -> None:
+    """Where nothing is set up gdb is in the body at once: none of it has run.  GCC 16 has that with maps, too."""
+    built.write(
+        "count.c",
+        "int count;\n#pragma omp declare target (count)\nint main (void)\n{\n#pragma omp target\n  {\n"
+        "    count = 3;\n    count++;\n  }\n  return 0;\n}\n",
+    )
+    built.ok("gompcc", "-g", "-fopenmp", "count.c", "-o", "count")
+    shown = gdb(built, "offload run", "print count", "next", "print count", program="./count")
+    assert "7\t    count = 3;\n$1 = 0\n8\t    count++;\n$2 = 3\n" in shown, shown
+
+
 def test_args_as_gdb_has_it(built: Tools) -> None:
     built.write("script", "offload run\nprint n\ncontinue\n")
     done = built.run("gompy", "run", "--under", "gdb -q -nx -batch -x script --args", "./halves")
