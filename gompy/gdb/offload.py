@@ -274,6 +274,19 @@ def launching() -> bool:
     return False
 
 
+def named_by(symbol: gdb.Symbol, frame: gdb.Frame, address: int) -> str:
+    """The name of a variable that is at an address, or points there; else empty."""
+    try:
+        value = symbol.value(frame)
+        if value.address is not None and int(value.address) == address:
+            return str(symbol.name)
+        if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR and int(value) == address:
+            return f"*{symbol.name}"
+    except gdb.error:  # in optimized code it may have no value, or no address
+        pass
+    return ""
+
+
 def symbol_at(address: int) -> str:
     """A variable at an address: of the selected frame, or what a pointer there points to; else a global one."""
     try:
@@ -284,11 +297,9 @@ def symbol_at(address: int) -> str:
     while block is not None and not block.is_global and not block.is_static:
         for symbol in block:
             if symbol.is_variable or symbol.is_argument:
-                value = symbol.value(frame)
-                if value.address is not None and int(value.address) == address:
-                    return str(symbol.name)
-                if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR and int(value) == address:
-                    return f"*{symbol.name}"
+                name = named_by(symbol, frame, address)
+                if name:
+                    return name
         block = block.superblock
     text = gdb.execute(f"info symbol {address:#x}", to_string=True) or ""
     return "" if text.startswith("No symbol") else text.partition(" in section")[0].strip()
@@ -469,11 +480,14 @@ class OffloadHost(gdb.Command):
 
 
 def at_directive(frame: gdb.Frame) -> bool:
-    """Whether a frame is still at the line that its function begins with: the directive's, not one of the body."""
-    block = frame.block()
+    """Whether a frame is still at the line that its function begins with, and the body has lines behind it."""
+    block, place = frame.block(), frame.find_sal()
     while block.function is None:
         block = block.superblock
-    return frame.find_sal().line == gdb.find_pc_line(block.start).line
+    if place.line != gdb.find_pc_line(block.start).line:
+        return False
+    own = (entry for entry in place.symtab.linetable() if block.start <= entry.pc < block.end)
+    return any(entry.line > place.line for entry in own)
 
 
 def into_region(name: str) -> None:

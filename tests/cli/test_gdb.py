@@ -68,6 +68,20 @@ def test_a_region_without_maps(built: Tools) -> None:
     assert "7\t    count = 3;\n$1 = 0\n8\t    count++;\n$2 = 3\n" in shown, shown
 
 
+def test_a_region_of_optimized_code(built: Tools) -> None:
+    """One statement, at which its function begins: gdb stays there.  The host's pointer has no value any more."""
+    built.write(
+        "gone.c",
+        "#include <stdlib.h>\nint main (void)\n{\n  double *v = calloc (8, sizeof *v), sum = 0;\n"
+        "#pragma omp target map(tofrom: v[0:8], sum)\n  sum = v[0] + 3;\n  return sum != 3;\n}\n",
+    )
+    built.ok("gompcc", "-O2", "-g", "-fopenmp", "gone.c", "-o", "gone")
+    shown = gdb(built, "offload run", "info offload", "offload host", "print v", program="./gone")
+    assert "region main._omp_fn.0 at gone.c:6 on the device, thread 2.3\n" in shown, shown
+    assert re.search(r"^  (\*v|host) ADDRESS, 64 bytes -> ADDRESS, count 1$", shown, re.M), shown
+    assert "$1 = <optimized out>\n" in shown, shown
+
+
 def test_args_as_gdb_has_it(built: Tools) -> None:
     built.write("script", "offload run\nprint n\ncontinue\n")
     done = built.run("gompy", "run", "--under", "gdb -q -nx -batch -x script --args", "./halves")
