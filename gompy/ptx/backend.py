@@ -7,6 +7,7 @@ import os
 import sys
 
 from . import llvm
+from .native import cpu
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,6 +108,27 @@ whether its lane is on or off.  Intel's take half of that, or less."""
 def gathers_slowly() -> bool:
     """Whether a scalar load takes the processor no longer than a gather does for the same lane."""
     return start().result().name.startswith(SLOW_GATHERS)
+
+
+WITH_MASKS = (
+    "x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake", "rocketlake",
+    "tigerlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "knl", "knm", "znver4", "znver5",
+)  # fmt: skip
+"""How LLVM's names of processors begin that have AVX-512, for GOMPY_PTX_CPU."""
+AVX512F, KEPT = 1 << 16, 0xE0
+"""Of the words that cpu.h has: in EBX of leaf 7, and what of AVX-512's registers the system keeps (XCR0)."""
+masks: list[bool] = []
+
+
+def has_masks() -> bool:
+    """Whether the processor has registers for masks (AVX-512).  It is asked itself: LLVM may not be loaded yet."""
+    name = os.environ.get("GOMPY_PTX_CPU", "")
+    if name:
+        return name.startswith(WITH_MASKS)
+    if not masks:
+        _, _, features, *_, system = (int(word, 16) for word in cpu().split("-"))
+        masks.append(features & AVX512F != 0 and system & KEPT == KEPT)
+    return masks[0]
 
 
 def start() -> Running[Backend]:

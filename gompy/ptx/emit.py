@@ -11,6 +11,7 @@ import struct
 from gompy.abi import ptx as abi
 
 from . import wanted
+from .backend import has_masks
 from .strides import Exact, Strides
 from .sums import Sums
 from .syntax import (
@@ -47,6 +48,8 @@ LLVM_TYPE = {
 }  # fmt: skip
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 FULL = "<32 x i1>"
+OWN_BITS = "<" + ", ".join(f"i32 {1 << lane}" for lane in range(32)) + ">"
+"""Each lane's bit of a mask word."""
 ADDRESSES = frozenset(("i32", "i64"))
 LONGEST = 512
 """Bytes of the longest access: 32 vectors of 16 bytes."""
@@ -297,6 +300,14 @@ class Emitter:
     def lanes(self, mask: str) -> str:
         """A mask word as a vector of bits."""
         return self.new(f"bitcast i32 {mask} to {FULL}")
+
+    def apart(self, mask: str) -> str:
+        """The same for an access of rows: without registers for masks LLVM would take the word apart, a bit after the
+        other (four instructions for each), where each lane can look at its own."""
+        if has_masks():
+            return self.lanes(mask)
+        own = self.op("and", self.splat(Value("i32", False, mask)), Value("i32", True, OWN_BITS))
+        return self.op("icmp ne", own, self.splat(self.ints("i32", 0)), result="i1").text
 
     def bits(self, value: Value) -> str:
         """A vector of bits as a mask word."""

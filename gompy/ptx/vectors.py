@@ -162,7 +162,7 @@ class Access:
     def masks(self) -> list[str]:
         """The active lanes of each piece, as vectors of bits."""
         em = self.em
-        lanes = em.lanes(em.active)
+        lanes = em.apart(em.active)
         if self.way.pieces == 1:
             return [lanes]
         n = self.way.lanes
