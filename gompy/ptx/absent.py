@@ -17,10 +17,7 @@ FORMS = (
     "stmatrix.sync.aligned.m16n8",
 )
 """Beginnings of forms of those that it has."""
-TYPES = frozenset((
-    "b128", "e2m1x4", "e2m3x4", "e3m2x4", "e4m3x4", "e5m2x4", "rs",
-    "u8x4", "s8x4", "v8",
-))  # fmt: skip
+TYPES = frozenset(("b128", "u8x4", "s8x4", "v8"))
 """Types and vectors that some of its opcodes may have."""
 
 

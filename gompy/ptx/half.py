@@ -70,12 +70,40 @@ def magnitude(em: Emitter, size: Value, kind: str, nearest: bool) -> Value:
     return em.select(large, most, em.select(small, subnormal, normal))
 
 
-def narrow(em: Emitter, value: Value, kind: str, mode: int = 0) -> Value:
-    """Single precision as 16 bits; `mode` as in forms.ROUNDING."""
+def by_chance(em: Emitter, size: Value, fraction: int, bias: int, most: int, chance: Value, count: int) -> Value:
+    """The bits of a single without sign as those of a shorter float: `.rs`, by `count` random bits.
+
+    They are added to the first of the bits that are cut off, and a carry rounds away from zero.  Of subnormals more is
+    cut off: with the random bits there they are as likely to be rounded up as others are.
+    """
+    drop = 23 - fraction
+    added = em.op("shl", chance, word(em, drop - count)) if drop > count else chance
+    normal = em.op("sub", size, word(em, 127 - bias << 23)) if bias < 127 else size
+    normal = em.op("lshr", em.op("add", normal, added), word(em, drop))
+    if bias < 127:
+        scaled = em.op("fmul", em.fit(size, "float"), single(em, 126 + bias + fraction + count << 23))
+        steps = em.op("add", em.intrinsic("fptoui.sat", scaled, result="i32"), chance)
+        small = em.op("icmp ult", size, word(em, 128 - bias << 23), result="i1")
+        normal = em.select(small, em.op("lshr", steps, word(em, count)), normal)
+    return em.intrinsic("umin", normal, word(em, most))
+
+
+CHANCE = {"f16": (10, 15, 0x7C00), "bf16": (7, 127, 0x7F80)}
+"""Bits of the fraction, bias, infinity.  There are as many random bits as are cut off."""
+
+
+def narrow(em: Emitter, value: Value, kind: str, mode: int = 0, chance: Value | None = None) -> Value:
+    """Single precision as 16 bits; `mode` as in forms.ROUNDING; `chance`: the random bits of .rs."""
     bits = em.fit(value, "i32")
     size = em.op("and", bits, word(em, 0x7FFFFFFF))
     sign = em.op("and", em.op("lshr", bits, word(em, 16)), word(em, 0x8000))
-    result = magnitude(em, size, kind, mode == 0)
+    if chance is not None:
+        fraction, bias, most = CHANCE[kind]
+        count = 23 - fraction
+        chance = em.op("and", chance, word(em, (1 << count) - 1))
+        result = by_chance(em, size, fraction, bias, most, chance, count)
+    else:
+        result = magnitude(em, size, kind, mode == 0)
     if mode > 1:
         back = em.fit(widen(em, em.cast("trunc", result, "i16"), kind), "i32")
         inexact = em.op("icmp ne", back, size, result="i1")
@@ -309,23 +337,31 @@ def integer(em: Emitter, value: Value, source: str) -> Value:
 
 
 def convert(em: Emitter, code: Instruction) -> None:
-    """cvt from or to 16-bit floats; two singles to a pair; singles to .tf32."""
+    """cvt from or to 16-bit floats; two singles to a pair (.rs: by random bits); singles to .tf32."""
     if len(code.mods) < 2:
         unknown(em, code)
     source, to, mods = code.mods[-1], code.mods[-2], code.mods[:-2]
     known = ("rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "relu", "rna", "satfinite")
-    finite = "satfinite" in mods
-    if any(m not in known for m in mods) or (finite and (source != "f32" or to not in LARGEST)):
+    finite, random = "satfinite" in mods, mods[:1] == ("rs",)
+    if any(m not in known for m in mods[random:]) or (finite and (source != "f32" or to not in LARGEST)):
         unknown(em, code)
     mode = next((ROUNDING[m] for m in mods if m in ROUNDING), 0)
+    if random and (to not in PAIRS or source != "f32" or any(m not in ("relu", "satfinite") for m in mods[1:])):
+        unknown(em, code)
     if to in PAIRS and source == "f32":
-        operands(em, code, 3)
-        high, low = (em.read(o, "f32") for o in code.operands[1:])
+        operands(em, code, 4 if random else 3)
+        high, low = (em.read(o, "f32") for o in code.operands[1:3])
         if "relu" in mods:
             high, low = clamp(em, high), clamp(em, low)
         if finite:
             high, low = bounded(em, high, to), bounded(em, low, to)
-        em.write(code.operands[0], joined(em, narrow(em, low, to, mode), narrow(em, high, to, mode)))
+        if random:
+            chance = em.read(code.operands[3], "b32")
+            upper = em.op("lshr", chance, word(em, 16))
+            found = joined(em, narrow(em, low, to[:-2], 0, chance), narrow(em, high, to[:-2], 0, upper))
+        else:
+            found = joined(em, narrow(em, low, to, mode), narrow(em, high, to, mode))
+        em.write(code.operands[0], found)
         return
     operands(em, code)
     if to == "tf32" and source == "f32":

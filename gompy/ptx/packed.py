@@ -1,4 +1,5 @@
-"""Two singles in a register of 64 bits (.f32x2), and conversions of pairs of 4 to 8 bits (PTX ISA 9.7.3, 9.7.9 `cvt`).
+"""Two singles in a register of 64 bits (.f32x2), and conversions of 2 or 4 floats of 4 to 8 bits (PTX ISA 9.7.3, 9.7.9
+`cvt`).
 
 rare.py loads this module when such a type is met.
 """
@@ -7,8 +8,8 @@ from __future__ import annotations
 
 from .emit import Emitter, Value
 from .forms import ROUNDING, directed, flush, operands, unknown
-from .half import clamp, halves, joined, narrow, single, widen, word
-from .syntax import Instruction
+from .half import by_chance, clamp, halves, joined, narrow, single, widen, word
+from .syntax import Instruction, Vector
 
 BYTES = {
     # of a number: bits of all, of its fraction, bias, the largest one's bits; the power of two beside
@@ -51,12 +52,24 @@ def arithmetic(em: Emitter, code: Instruction) -> None:
     em.write(code.operands[0], em.op("or", parts[0], em.op("shl", parts[1], em.ints("i64", 32))))
 
 
-def byte_of(em: Emitter, value: Value, kind: str) -> Value:
-    """A single as a float of up to 8 bits, to nearest even; what is too large as the largest one."""
-    width, fraction, bias, most, beside = BYTES[kind]
+def byte_of(em: Emitter, value: Value, kind: str, chance: Value | None = None) -> Value:
+    """A single as a float of up to 8 bits, to nearest even or by 16 random bits; what is too large as the largest."""
+    width, fraction, bias, most, _ = BYTES[kind]
     bits = em.fit(value, "i32")
     size = em.op("and", bits, word(em, 0x7FFFFFFF))
     sign = em.op("and", em.op("lshr", bits, word(em, 32 - width)), word(em, 1 << width - 1))
+    if chance is not None:
+        result = by_chance(em, size, fraction, bias, most, chance, 16)
+    else:
+        result = nearest(em, size, kind)
+    none = word(em, NAN if width == 8 else most)
+    nan = em.op("icmp ugt", size, word(em, 0x7F800000), result="i1")
+    return em.select(nan, none, em.op("or", result, sign))
+
+
+def nearest(em: Emitter, size: Value, kind: str) -> Value:
+    """The bits of a single without sign as those of a float of up to 8 bits, to nearest even."""
+    _, fraction, bias, most, beside = BYTES[kind]
     drop = 23 - fraction
     odd = em.op("and", em.op("lshr", size, word(em, drop)), word(em, 1))
     base = em.op("sub", size, word(em, 127 - bias << 23))
@@ -67,9 +80,7 @@ def byte_of(em: Emitter, value: Value, kind: str) -> Value:
     small = em.op("icmp ult", size, word(em, 128 - bias << 23), result="i1")
     large = em.op("icmp uge", size, word(em, 0x47800000), result="i1")  # 65536; the sum above may overflow
     result = em.intrinsic("umin", em.select(small, steps, normal), word(em, most))
-    result = em.op("or", em.select(large, word(em, most), result), sign)
-    none = word(em, NAN if width == 8 else most)
-    return em.select(em.op("icmp ugt", size, word(em, 0x7F800000), result="i1"), none, result)
+    return em.select(large, word(em, most), result)
 
 
 def from_byte(em: Emitter, byte: Value, kind: str) -> Value:
@@ -140,11 +151,54 @@ def scales(em: Emitter, code: Instruction, to: str, source: str, mods: list[str]
     em.write(code.operands[0], joined(em, found[0], found[1]))
 
 
+def turned(em: Emitter, chance: Value) -> Value:
+    """16 bits in reverse order."""
+    return em.op("lshr", em.intrinsic("bitreverse", chance), word(em, 16))
+
+
+def chances(em: Emitter, rbits: Value, short: bool) -> list[Value]:
+    """The 16 random bits of each of four numbers, the lowest first.
+
+    Each half of the word is for one pair, or its even bytes and its odd ones (`short`: of 4 bits).  The ISA leaves open
+    how a pair shares them.  The lower number takes them as they are, the upper one in reverse order: so a GPU of
+    sm_100a does with .e4m3x4.
+    """
+    pairs = []
+    for at in (0, 1):
+        if short:
+            byte = em.op("lshr", rbits, word(em, 8)) if at else rbits
+            upper = em.op("and", em.op("lshr", byte, word(em, 8)), word(em, 0xFF00))
+            bits = em.op("or", em.op("and", byte, word(em, 0xFF)), upper)
+        else:
+            bits = em.op("lshr", rbits, word(em, 16)) if at else em.op("and", rbits, word(em, 0xFFFF))
+        pairs += [bits, turned(em, bits)]
+    return pairs
+
+
+def four(em: Emitter, code: Instruction, kind: str, relu: bool) -> None:
+    """cvt.rs.satfinite to four floats of up to 8 bits: {a, b, e, f}, the first of them on top, and random bits."""
+    operands(em, code, 3)
+    given = code.operands[1]
+    if not isinstance(given, Vector) or len(given.items) != 4:
+        em.fail(f"'{code.opcode}' needs a vector of 4 elements")
+    short = kind == "e2m1x2"
+    random = chances(em, em.read(code.operands[2], "b32"), short)
+    found = word(em, 0)
+    for at, (item, chance) in enumerate(zip(reversed(given.items), random, strict=True)):
+        value = em.read(item, "f32")
+        part = byte_of(em, clamp(em, value) if relu else value, kind, chance)
+        found = em.op("or", found, em.op("shl", part, word(em, at * (4 if short else 8)))) if at else part
+    em.write(code.operands[0], em.cast("trunc", found, "i16") if short else found)
+
+
 def convert(em: Emitter, code: Instruction) -> None:
     """cvt.rn.satfinite{.relu} to pairs of up to 8 bits, from two singles or .f16x2; cvt.rn{.relu}.f16x2 from them."""
     to, source, given = code.mods[-2], code.mods[-1], code.mods[:-2]
     mods = [m for m in given if m != "relu"]
     relu = len(mods) < len(given)
+    if to[-2:] == "x4" and (source, mods) == ("f32", ["rs", FINITE]):
+        four(em, code, f"{to[:-2]}x2", relu)
+        return
     if SCALES in (to, source):
         scales(em, code, to, source, list(given))
         return

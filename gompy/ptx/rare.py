@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .forms import Lowering
 
 HALF_TYPES = frozenset(("f16", "bf16", "f16x2", "bf16x2", "tf32"))
-PACKED_TYPES = frozenset(("f32x2", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "e2m1x2", "ue8m0x2"))
+PACKED_TYPES = frozenset((
+    "f32x2", "ue8m0x2", *(f"{kind}x{count}" for kind in ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1") for count in "24"),
+))  # fmt: skip
 TRUE = Value("i1", False, "true")
 ORDERS = frozenset(("relaxed", "acquire", "release", "acq_rel", "cta", "gpu", "sys", "cluster"))
 

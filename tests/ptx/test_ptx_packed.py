@@ -100,6 +100,139 @@ def test_few_bits_to_halves(device: Device, kind: str) -> None:
             assert floor == max(value, 0)
 
 
+# --- rounding by random bits (.rs) -----------------------------------------------------------------------------------
+
+
+def by_chance(value: float, numbers: list[float], beyond: float, chance: int, count: int) -> int:
+    """The place, among the numbers from zero on, that a size is rounded to by so many random bits.
+
+    The first bits that are cut off and the random ones are added; a carry rounds up.
+    """
+    exact = Fraction(value)
+    low = max(at for at, number in enumerate(numbers) if number <= exact)
+    above = Fraction(numbers[low + 1] if low + 1 < len(numbers) else beyond)
+    part = int((exact - Fraction(numbers[low])) / (above - Fraction(numbers[low])) * 2**count)
+    return low + (part + chance >> count)
+
+
+def between(numbers: list[float]) -> list[float]:
+    """Singles at some parts of the ways between numbers, and the numbers themselves."""
+    parts = (0, 2.0**-16, 0.25, 1 / 3, 0.5, 0.7, 1 - 2.0**-10)
+    return [float(np.float32(a + (b - a) * part)) for a, b in pairwise(numbers) for part in parts]
+
+
+def reverse(bits: int) -> int:
+    """16 bits in reverse order."""
+    return int(f"{bits:016b}"[::-1], 2)
+
+
+@pytest.mark.parametrize("relu", ["", ".relu"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_four_singles_by_random_bits(device: Device, kind: str, relu: str) -> None:
+    """{a, b, e, f}: a and b have the upper 16 random bits, or the odd bytes; e and f the others."""
+    width, _, _, most = KINDS[kind]
+    numbers = [number(kind, bits) for bits in range(most + 1)]
+    last = numbers[-1]
+    every = [*between(numbers), 1e-30, 2.0**-140, last, last * 1.01, 1e30, math.inf]
+    random = np.random.default_rng(5)
+    every = [value for value in every for _ in range(2)]
+    signs = random.choice([-1, 1], len(every))
+    every = [*(signs * np.array(every)).tolist(), math.nan]
+    every += [0.0] * (-len(every) % 128)
+    words = random.integers(0, 1 << 32, len(every) // 4, dtype=np.uint32)
+    words[:8:2], words[1:8:2] = 0xFFFFFFFF, 0
+    to, apart = ("%h0", 4) if width == 4 else ("%r0", 8)
+    widened = f"cvt.u32.u16 %r0, {to};" if width == 4 else ""
+    lanes = len(words)
+    threads = min(lanes, 1024)
+    body = f"""mul.wide.u32 %x, %t, 16; add.u64 %x, %x, %d; .reg .f32 %f<4>;
+        ld.global.v4.f32 {{%f0, %f1, %f2, %f3}}, [%x]; mad.wide.u32 %y, %t, 4, %d; ld.global.u32 %i, [%y+{16 * lanes}];
+        cvt.rs{relu}.satfinite.{kind[:-2]}x4.f32 {to}, {{%f0, %f1, %f2, %f3}}, %i; {widened} st.global.u32 [%o], %r0;"""
+    data = np.array(every, dtype=np.float32).tobytes() + words.tobytes()
+    assert lanes == threads
+    found = run(device, body, data, size=4 * lanes, threads=threads).tolist()
+    for lane in range(lanes):
+        rbits = int(words[lane])
+        pairs = [rbits >> 16, rbits & 0xFFFF]
+        if width == 4:
+            pairs = [rbits >> 8 & 0xFF | rbits >> 16 & 0xFF00, rbits & 0xFF | rbits >> 8 & 0xFF00]
+        chances = [reverse(pairs[0]), pairs[0], reverse(pairs[1]), pairs[1]]
+        for at, (value, chance) in enumerate(zip(every[4 * lane : 4 * lane + 4], chances, strict=True)):
+            got = found[lane] >> (3 - at) * apart & (1 << apart) - 1
+            single = float(np.float32(value))
+            if math.isnan(single):
+                assert got == (0x7F if width == 8 else most)
+                continue
+            sign = 1 << width - 1 if math.copysign(1, single) < 0 else 0
+            if relu and single < 0:
+                assert got == 0
+            elif abs(single) >= last:
+                assert got == sign | most
+            else:
+                assert got == sign | by_chance(abs(single), numbers, math.inf, chance, 16)
+
+
+@pytest.mark.parametrize("mods", ["", ".relu", ".satfinite", ".relu.satfinite"])
+@pytest.mark.parametrize("kind", ["f16x2", "bf16x2"])
+def test_two_singles_by_random_bits(device: Device, kind: str, mods: str) -> None:
+    """13 random bits of each half, or 16: all bits that are cut off of a normal number."""
+    count = 13 if kind[0] == "f" else 16
+    places = [0, 1, 2, 3, 0x1FE, 0x3FE, 0x3FF, 0x400, 0x401, 0x402, 0x3BFF, 0x3C00, 0x3C01, 0x7BFE]
+    if kind[0] == "b":
+        places = [0, 1, 2, 0x7E, 0x7F, 0x80, 0x81, 0x3F7F, 0x3F80, 0x3F81, 0x7F7E]
+
+    infinite = 0x7C00 if kind[0] == "f" else 0x7F80
+    halves = np.arange(infinite, dtype=np.uint16)
+    wide = halves.view(np.float16) if kind[0] == "f" else (halves.astype(np.uint32) << 16).view(np.float32)
+    numbers = wide.astype(np.float64)
+    last = float(numbers[-1])
+    every = [value for bits in places for value in between(numbers[bits : bits + 2].tolist())]
+    every += [last, last * (1 + 2.0**-12), last * 1.0000002, math.inf, 0.0]
+    random = np.random.default_rng(6)
+    every = [value for value in every for _ in range(4)]
+    every = [*(random.choice([-1, 1], len(every)) * np.array(every)).tolist(), math.nan, 1.0]
+    every += [0.0] * (len(every) % 2)
+    lanes = len(every) // 2
+    words = random.integers(0, 1 << 32, lanes, dtype=np.uint32)
+    words[:4:2], words[1:4:2] = 0xFFFFFFFF, 0
+    body = f"""mul.wide.u32 %x, %t, 8; add.u64 %x, %x, %d; .reg .f32 %f, %g;
+        ld.global.v2.f32 {{%f, %g}}, [%x]; mad.wide.u32 %y, %t, 4, %d; ld.global.u32 %i, [%y+{8 * lanes}];
+        cvt.rs{mods}.{kind}.f32 %r0, %f, %g, %i; st.global.u32 [%o], %r0;"""
+    data = np.array(every, dtype=np.float32).tobytes() + words.tobytes()
+    found = run(device, body, data, size=4 * lanes, threads=lanes).tolist()
+    for lane in range(lanes):
+        for at, shift in ((0, 16), (1, 0)):
+            value = float(np.float32(every[2 * lane + at]))
+            chance = int(words[lane]) >> shift & (1 << count) - 1
+            got = found[lane] >> shift & 0xFFFF
+            if math.isnan(value):
+                assert got == 0x7FFF
+                continue
+            sign, size = (0x8000 if math.copysign(1, value) < 0 else 0), abs(value)
+            if "relu" in mods and value < 0:
+                assert got == 0
+            elif size > last and "satfinite" in mods:
+                assert got == sign | infinite - 1
+            elif size > last * 1.01:
+                assert got == sign | infinite
+            else:
+                # The numbers around it: of the same exponent, and infinity as the one behind the last.
+                near = int(np.searchsorted(numbers, size, side="right")) - 1
+                behind = float(numbers[near + 1]) if near + 1 < infinite else 2 * last - float(numbers[-2])
+                assert got == sign | near + by_chance(size, [float(numbers[near])], behind, chance, count)
+
+
+def test_random_bits_that_are_the_same_for_all(device: Device) -> None:
+    """One number and one word for all lanes, as constants: 1.25 becomes 1 or 1.5."""
+    body = "".join(
+        f"mov.u32 %i, {rbits}; cvt.rs.satfinite.e2m1x4.f32 %h0, {{0f3FA00000, 0f3FA00000, 0fBFA00000, 0f3FA00000}}, %i;"
+        f"cvt.u32.u16 %r0, %h0; st.global.u32 [%o+{128 * at}], %r0;"
+        for at, rbits in enumerate((0, 0x80000001, 0x00800000))
+    )
+    found = run(device, body).tolist()[:96:32]
+    assert found == [0x22A2, 0x23B2, 0x22A3]
+
+
 SCALES = [0.0, 2.0**-149, 2.0**-127, 2.0**-127 * 1.25, 2.0**-126, 0.75, 1.0, 1.0000001, 3.0, 2.0**127, 3e38, math.inf]
 
 
@@ -190,7 +323,11 @@ def test_pairs_of_singles(device: Device, name: str, mods: str) -> None:
     [
         ("cvt.rn.e4m3x2.f32 %h0, %r0, %r1;", "unknown opcode 'cvt.rn.e4m3x2.f32'"),
         ("cvt.rn.satfinite.e2m1x2.f16x2 %h0, %r0;", "unknown opcode 'cvt.rn.satfinite.e2m1x2.f16x2'"),
-        ("cvt.rs.satfinite.e2m1x4.f32 %h0, %r0, %r1;", "'cvt.rs.satfinite.e2m1x4.f32' is not implemented"),
+        ("cvt.rs.satfinite.e2m1x4.f32 %h0, %r0, %r1;", "'cvt.rs.satfinite.e2m1x4.f32' needs a vector of 4 elements"),
+        ("cvt.rs.e4m3x4.f32 %r0, {%r1, %r1, %r1, %r1}, %r1;", "unknown opcode 'cvt.rs.e4m3x4.f32'"),
+        ("cvt.rn.satfinite.e4m3x4.f32 %r0, %r1, %r1;", "unknown opcode 'cvt.rn.satfinite.e4m3x4.f32'"),
+        ("cvt.rs.f16x2.f32 %r0, %r1, %r2;", "'cvt.rs.f16x2.f32' needs 4 operands, 3 given"),
+        ("cvt.rs.f16.f32 %h0, %r1, %r2, %r3;", "unknown opcode 'cvt.rs.f16.f32'"),
         ("cvt.rn.ue8m0x2.f32 %h0, %r0, %r1;", "unknown opcode 'cvt.rn.ue8m0x2.f32'"),
         ("div.rn.f32x2 %a0, %a1, %a2;", "unknown opcode 'div.rn.f32x2'"),
         ("cvt.pack.sat.s16.s32.b32 %i, %j, %i, %j;", "unknown opcode 'cvt.pack.sat.s16.s32.b32'"),
