@@ -176,6 +176,7 @@ OPS = (
     "query",  # (warp, mask, word, u64 *handle, u32 *level, u32 *out, unit, line): txq, suq; QUERY_* in word
     "spread",  # (warp, mask, word, a, metadata, out): mma.sp's a with its zeros (matrix.h); SPREAD_* in word
     "mbarrier",  # (warp, mask, step, u64 *address, u64 *value, u64 *state, u64 *answer, unit, line)
+    "bulk",  # (warp, mask, u64 *to, u64 *from, u64 *bytes, u64 *mbarrier or null, u64 *bytes kept or null, unit, line)
 )
 OP_INDEX = {name: index for index, name in enumerate(OPS)}
 WARP_ENDED = 255
@@ -242,7 +243,9 @@ MBARRIER_FIELDS = {"expected": (0, 20), "pending": (20, 20), "bytes": (40, 21), 
 """Of a barrier in shared memory: the first bit and how many; `bytes`, which are expected, has a sign."""
 
 SHUFFLE_MODES = ("up", "down", "bfly", "idx")
-BARRIER_KINDS = ("sync", "arrive")
+BARRIER_KINDS = ("sync", "arrive", "cluster_arrive", "cluster_relaxed", "cluster_wait")
+"""`barrier`: bar.sync, bar.arrive, and barrier.cluster's (a cluster is a block), which has CLUSTER_BARRIER's number."""
+CLUSTER_BARRIER = 16
 REDUCTIONS = ("popc", "and", "or")
 RACE_PARAMS, RACE_VARIABLES, RACE_MIXED, RACE_ALWAYS = 60, 60, 61, 62
 """Bits of the warp's `race_mask`, and of the code's facts: see conflicts.py.  RACE_PARAMS: how many words of a kernel's

@@ -5,12 +5,12 @@ from __future__ import annotations
 from .syntax import Instruction
 
 OPCODES = frozenset((
-    "clusterlaunchcontrol", "getctarank", "istypep", "mapa", "multimem",
-    "tcgen05", "tensormap", "vabsdiff", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "wgmma",
+    "clusterlaunchcontrol", "istypep", "multimem", "tcgen05", "tensormap",
+    "vabsdiff", "vmad", "vmax", "vmin", "vset", "vshl", "vshr", "wgmma",
 ))  # fmt: skip
 """Opcodes of PTX ISA 9.0 that opcodes.py has no record of."""
 FORMS = (
-    *("barrier.cluster.", "cp.async.bulk", "cp.reduce.async.bulk", "red.async", "st.async", "st.bulk"),
+    *("cp.async.bulk", "cp.reduce.async.bulk", "red.async", "st.async", "st.bulk"),
     *("mma.sp", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
     *("sust.p.", "sured.p.", "tex.2dms.", "tex.a2dms.", "tex.grad.cube.", "tex.grad.acube."),
     *("tex.1d.v2.", "tex.2d.v2.", "tex.3d.v2."),

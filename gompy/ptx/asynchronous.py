@@ -43,6 +43,11 @@ def copy(em: Emitter, code: Instruction) -> None:
     kind = code.mods[1] if len(code.mods) > 1 else ""
     if code.mods[:1] != ("async",):
         unknown(em, code)
+    if kind == "bulk":
+        from . import bulk  # few programs have any
+
+        bulk.copy(em, code)
+        return
     if kind in ("commit_group", "wait_all", "wait_group"):
         return
     if kind == "mbarrier":

@@ -26,8 +26,64 @@ cdef void leave_together(gompy_races *races, uint32_t number, uint32_t waiting) 
     gompy_race_empty(races, number)
 
 
+cdef bint release_cluster(runner *r) noexcept nogil:
+    """The cluster's barrier is complete: who waits goes on.  Whether there is one but warp 0."""
+    cdef uint32_t waiting = r.barriers[CLUSTER_BARRIER].waiting, some = waiting
+    while some and r.launch.races != NULL:
+        gompy_race_leave(r.launch.races, <uint32_t> gompy_lowest(some), cluster_clocks(r))
+        some &= some - 1
+    memset(&r.barriers[CLUSTER_BARRIER], 0, sizeof(barrier_state))
+    r.used &= ~(<uint32_t> 1 << CLUSTER_BARRIER)
+    r.ready |= waiting
+    r.clustered = 0
+    r.cluster_phase += 1
+    return waiting & ~<uint32_t> 1 != 0
+
+
+cdef inline uint32_t cluster_clocks(runner *r) noexcept nogil:
+    """What is known at the cluster's barrier, as a number of one (races.h): two take turns, as a warp may come to it
+    again before another has gone on behind it."""
+    return CLUSTER_BARRIER + (r.cluster_phase & 1)
+
+
+cdef void *meet_cluster(gompy_warp *w, int kind, void *sp) noexcept nogil:
+    """barrier.cluster: the stack to go on with.  A cluster is one block; arriving and waiting are two things."""
+    cdef runner *r = <runner *> w.runner
+    cdef barrier_state *b = &r.barriers[CLUSTER_BARRIER]
+    cdef uint32_t own = <uint32_t> 1 << w.warpid
+    cdef bint others = False
+    if kind == BARRIER_CLUSTER_WAIT:
+        if r.clustered & own:
+            w.barrier = CLUSTER_BARRIER
+            b.waiting |= own
+            r.ready &= ~own
+            return stack_behind(w)
+        if r.launch.races != NULL:
+            gompy_race_come(r.launch.races, w.warpid)
+            gompy_race_leave(r.launch.races, w.warpid, cluster_clocks(r) ^ 1)
+        return sp
+    if r.clustered & own:
+        return sp  # another lane has
+    if r.launch.races != NULL:
+        gompy_race_arrive_cluster(r.launch.races, w.warpid, cluster_clocks(r), b.all_arrived == 0,
+                                  kind == BARRIER_CLUSTER_RELAXED)
+    r.clustered |= own
+    r.used |= <uint32_t> 1 << CLUSTER_BARRIER
+    b.all_arrived += 1
+    if barrier_complete(r, CLUSTER_BARRIER):
+        others = release_cluster(r)
+    return stack_behind(w) if others and w.warpid == 0 else sp
+
+
 cdef bint release_barrier(runner *r, uint32_t number) noexcept nogil:
     """A barrier is complete: its warps go on.  Whether there is one but warp 0."""
+    if number == CLUSTER_BARRIER:
+        return release_cluster(r)
+    return release_block(r, number)
+
+
+cdef bint release_block(runner *r, uint32_t number) noexcept nogil:
+    """The same for one of the block's barriers."""
     cdef uint32_t i
     cdef barrier_state left = r.barriers[number]
     memset(&r.barriers[number], 0, sizeof(barrier_state))
@@ -78,6 +134,8 @@ cdef void *meet_warps(gompy_warp *w, uint32_t mask, int kind, uint32_t number, u
             r.ready &= ~own
             w.barrier = 0
             return stack_behind(w)
+    if kind > BARRIER_ARRIVE:
+        return meet_cluster(w, kind, sp)
     if number > 15:
         stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, <code_unit *> unit, line, "barrier number above 15")
     if threads % 32:

@@ -594,7 +594,7 @@ cdef void checked_end(runner *r) noexcept nogil:
         return
     for i in range(r.nwarps):
         w = &r.warps[i]
-        if warp_waits(r, i) and r.barriers[w.barrier].wanted == 0:
+        if warp_waits(r, i) and r.barriers[w.barrier].wanted == 0 and w.barrier != CLUSTER_BARRIER:
             snprintf(text, sizeof(text), "barrier %u of the whole block, which warps of the block leave without it",
                      w.barrier)
             tell_finding(w, w.mask & ~w.exited, FOUND_LEFT, 0, <code_unit *> w.wait_unit, w.wait_line, text, NULL)
@@ -618,7 +618,10 @@ cdef void checked_deadlock(runner *r) noexcept nogil:
         expected = r.barriers[w.barrier].wanted
         if expected == 0:
             expected = 32 * r.live
-        if named < 4:
+        if named < 4 and w.barrier == CLUSTER_BARRIER:
+            used += <uint32_t> snprintf(text + used, sizeof(text) - used, "%swarp %u: the cluster's barrier, line %u",
+                                        "; " if named else "", i, w.wait_line)
+        elif named < 4:
             used += <uint32_t> snprintf(text + used, sizeof(text) - used,
                                         "%swarp %u: barrier %u for %u threads, line %u", "; " if named else "", i,
                                         w.barrier, expected, w.wait_line)

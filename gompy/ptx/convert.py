@@ -151,7 +151,8 @@ def convert_address(em: Emitter, code: Instruction) -> None:
     """cvta: addresses of all spaces are generic ones here."""
     if not code.mods or code.mods[-1] not in ("u64", "u32"):
         unknown(em, code)
-    if any(m not in ("to", "global", "const", "shared", "local", "param") for m in code.mods[:-1]):
+    spaces = [m.removesuffix("::cta").removesuffix("::cluster") for m in code.mods[:-1]]
+    if any(space not in ("to", "global", "const", "shared", "local", "param") for space in spaces):
         unknown(em, code)
     if "param" in code.mods:
         em.fail("generic addresses of parameters are not implemented")

@@ -16,6 +16,7 @@ lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect 
 barriers.pxi where warps wait for each other
 fetches.pxi tex (texture.h)
 matrices.pxi mma (matrix.h), and barriers in shared memory
+bulk_copies.pxi copies between device and shared memory
 race_types.pxi, race_launches.pxi, race_calls.pxi  GOMPY_CHECK=race: races.h, launches, accesses, what is told
 race_streams.pxi  the same between streams (race_streams.h)
 stores.pxi   GOMPY_CUDA_STORES: stores that are watched (stores.h)
@@ -49,6 +50,7 @@ include "matrices.pxi"
 include "fetches.pxi"
 include "surface_bytes.pxi"
 include "check.pxi"
+include "bulk_copies.pxi"
 include "race_streams.pxi"
 include "race_calls.pxi"
 include "race_notes.pxi"

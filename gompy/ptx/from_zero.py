@@ -46,6 +46,13 @@ def is_shared(code: Instruction) -> bool:
     return any(mod.partition("::")[0] == "shared" for mod in code.mods)
 
 
+def places(code: Instruction) -> tuple[int, ...]:
+    """Which operands of an instruction on shared memory may be addresses of it: cp.async has one in other memory."""
+    if code.base == "cp":
+        return (1,) if code.mods[2:3] == ("global",) else (0, 3) if code.mods[1:2] == ("bulk",) else (0,)
+    return tuple(range(len(code.operands)))
+
+
 def move(module: Module) -> None:
     """Give the accesses of an object the addresses that they have here."""
     if not counts_from_zero(module):
@@ -56,8 +63,10 @@ def move(module: Module) -> None:
         body: list[Statement] = []
         for code in function.body:
             if isinstance(code, Instruction) and is_shared(code):
-                its = 1 if code.base == "cp" else len(code.operands)  # what cp.async copies from is in other memory
-                firsts = [moved(function, code, operand, body) for operand in code.operands[:its]]
-                code.operands = (*firsts, *code.operands[its:])
+                its = places(code)
+                code.operands = tuple(
+                    moved(function, code, operand, body) if at in its else operand
+                    for at, operand in enumerate(code.operands)
+                )
             body.append(code)
         function.body = body

@@ -149,6 +149,8 @@ opcode("membar fence", "*", NO_LANES, "memory.fence", effect=ORDERS)
 opcode("cp", "*", NO_LANES, "", "asynchronous.copy", effect=WRITES)
 opcode("mbarrier", "[a]{, b}", NO_LANES, "", "asynchronous.change", effect=ATOMIC, rewritten=True)
 opcode("mbarrived", "d, [a]{, b}{, c}", VARYING, "", "asynchronous.arrive", effect=ATOMIC)  # with a result: rewrite.py
+opcode("mapa", "d, a, b", LANEWISE, "", "clusters.map_address")
+opcode("getctarank", "d, a", LANEWISE, "", "clusters.rank_of")
 opcode("prefetch prefetchu discard", "*", NO_LANES, "memory.hint")
 opcode("createpolicy", "d{, a}{, b}{, c}", LANEWISE, "", "rare.without_effect")
 opcode("applypriority", "*", NO_LANES, "", "rare.without_effect")
@@ -178,7 +180,7 @@ opcode("sured", "a, b", NO_LANES, "", "surfaces.reduce", effect=WRITES)
 opcode("movmatrix", "d, a", VARYING, "", "matrix.transpose")
 opcode("match", "d, a, m", VARYING, "", "rare.match")
 opcode("elect", "d, m", VARYING, "", "rare.elect")
-opcode("bar barrier", "a{, b}", NO_LANES, "memory.barrier", effect=MEETS, rewritten=True)
+opcode("bar barrier", "a{, b}", NO_LANES, "memory.barrier", "clusters.barrier", effect=MEETS, rewritten=True)
 opcode("barred", "d, a, p{, b}", LANEWISE, "memory.barrier_reduction", effect=MEETS)  # bar.red: rewrite.py
 
 # Control and what is left (9.7.12, 9.7.19).

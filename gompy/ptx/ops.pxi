@@ -53,6 +53,7 @@ cdef void make_ops() noexcept nogil:
     op_table[OP_QUERY] = <void *> op_query
     op_table[OP_SPREAD] = <void *> op_spread
     op_table[OP_MBARRIER] = <void *> op_mbarrier
+    op_table[OP_BULK] = <void *> op_bulk
 
 
 cdef void make_checked_ops() noexcept nogil:
@@ -69,6 +70,7 @@ cdef void make_checked_ops() noexcept nogil:
     check_table[OP_LOAD_UNIFORM] = <void *> check_load_uniform
     check_table[OP_STORE_UNIFORM] = <void *> check_store_uniform
     check_table[OP_ATOM] = <void *> check_atom
+    check_table[OP_BULK] = <void *> check_bulk
     make_racing_ops(check_table)
     memcpy(race_table, op_table, sizeof(op_table))
     make_racing_ops(race_table)

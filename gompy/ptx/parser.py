@@ -301,6 +301,14 @@ class Parser(Operands):
                     self.fail(f"'{word} {value}' is out of range")
                 if word in (".maxntid", ".reqntid"):
                     function.max_threads = value
+            elif word in (".maxclusterrank", ".reqnctapercluster"):
+                blocks = self.integer()
+                while self.accept(","):
+                    blocks *= self.integer()
+                if word == ".reqnctapercluster" and blocks != 1:
+                    self.fail(f"'{word} {blocks}': clusters of more than one block are not implemented")
+            elif word == ".explicitcluster":
+                continue
             elif word == ".pragma":
                 self.advance()
                 self.accept(";")

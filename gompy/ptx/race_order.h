@@ -59,6 +59,23 @@ gompy_race_arrive (struct gompy_races *r, uint32_t warp, uint32_t number)
   gompy_race_join (r, warp, number);
 }
 
+/* A warp comes to the cluster's barrier, and FIRST of all since it was last complete.  RELAXED: only what is before its
+   last fence is known to who leaves.  */
+static void
+gompy_race_arrive_cluster (struct gompy_races *r, uint32_t warp, uint32_t number, int first, int relaxed)
+{
+  gompy_race_come (r, warp);
+  if (first)
+    gompy_race_new_barrier (r, number);
+  if (!relaxed)
+    gompy_race_join (r, warp, number);
+  else if (r->has_fenced[warp])
+    {
+      r->met |= 1u << number;
+      gompy_clocks_join (&r->meeting[number], &r->fenced[warp]);
+    }
+}
+
 /* It goes on behind it.  */
 static void
 gompy_race_leave (struct gompy_races *r, uint32_t warp, uint32_t number)

@@ -103,6 +103,7 @@ cdef extern from "race_order.h" nogil:
     void gompy_race_come(gompy_races *, uint32_t warp)
     void gompy_race_join(gompy_races *, uint32_t warp, uint32_t number)
     void gompy_race_meet(gompy_races *)
+    void gompy_race_arrive_cluster(gompy_races *, uint32_t warp, uint32_t number, bint first, bint relaxed)
     void gompy_race_leave(gompy_races *, uint32_t warp, uint32_t number)
     void gompy_race_empty(gompy_races *, uint32_t number)
     void gompy_race_warp_sync(gompy_races *, uint32_t warp)

@@ -30,6 +30,7 @@
 enum
 {
   GOMPY_RACE_WARPS = 32,
+  GOMPY_RACE_BARRIERS = GOMPY_CLUSTER_BARRIER + 2, /* the block's 16; what is known at the cluster's, in turns */
   GOMPY_RACE_SITES = 65536,
   GOMPY_RACE_DEPTH = 32,                /* flags behind flags that are followed; what is behind counts as ordered */
   GOMPY_RACE_QUIET = 8,
@@ -130,10 +131,10 @@ struct gompy_space { struct gompy_line *lines; struct gompy_words *words; };
   struct gompy_clocks knows[GOMPY_RACE_WARPS];                                                                         \
   struct gompy_clocks fenced[GOMPY_RACE_WARPS];                                                                        \
   uint8_t has_fenced[GOMPY_RACE_WARPS];                                                                                \
-  struct gompy_clocks meeting[16], meeting_fenced[16]; /* at each barrier */                                           \
-  uint8_t meeting_has_fenced[16];                                                                                      \
+  struct gompy_clocks meeting[GOMPY_RACE_BARRIERS], meeting_fenced[GOMPY_RACE_BARRIERS]; /* at each barrier */         \
+  uint8_t meeting_has_fenced[GOMPY_RACE_BARRIERS];                                                                     \
   uint32_t met;                         /* a bit for each barrier that something is known at; else all is 0 */         \
-  uint32_t leavers[16];                                                                                                \
+  uint32_t leavers[GOMPY_RACE_BARRIERS];                                                                               \
   struct gompy_flag_seen seen[GOMPY_RACE_KNOWN];                                                                       \
   uint32_t nseen;                                                                                                      \
   struct gompy_flag_seen pending[GOMPY_RACE_WARPS][GOMPY_RACE_PENDING]; /* read, no fence since */                     \

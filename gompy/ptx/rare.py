@@ -1,7 +1,7 @@
 """Forms that GCC 12's code does not have: what newer compilers write, and PTX by hand.
 
 lower.py loads this module for an opcode (or a form of one) that no family has.  16-bit floats are in half.py, matrices
-in matrix.py, copies and barriers that are not waited for in asynchronous.py.
+in matrix.py, copies and barriers that are not waited for in asynchronous.py, clusters in clusters.py.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ def lowering(place: str) -> Lowering:
         from . import video as module
     elif name == "asynchronous":
         from . import asynchronous as module
+    elif name == "clusters":
+        from . import clusters as module
     found: Lowering = globals()[function] if name == "rare" else getattr(module, function)
     return found
 

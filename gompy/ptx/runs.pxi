@@ -91,8 +91,10 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     size_t shadow_room
     uint32_t nwarps
     uint32_t live
-    barrier_state barriers[16]
+    barrier_state barriers[CLUSTER_BARRIER + 1]
     uint32_t used                       # a bit for each barrier that somebody has arrived at
+    uint32_t clustered                  # a bit for each warp that has arrived at the cluster's barrier
+    uint32_t cluster_phase              # how often that was complete
     run *launch
     gompy_warp *current                 # the warp at work
     uint32_t ready                      # a bit for each warp that does not wait, and is not done

@@ -141,6 +141,9 @@ cdef void leave_block(runner *r, gompy_warp *w) noexcept nogil:
     r.live -= 1
     r.places[r.nplaces] = <uint8_t> w.place
     r.nplaces += 1
+    if r.clustered >> w.warpid & 1:
+        r.clustered &= ~(<uint32_t> 1 << w.warpid)
+        r.barriers[CLUSTER_BARRIER].all_arrived -= 1
     if r.launch.module.image.check:
         if r.launch.races != NULL:
             gompy_race_end_notes(r.launch.races)
@@ -212,7 +215,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     r.ended = False
     if r.used:
         memset(r.barriers, 0, sizeof(r.barriers))
-        r.used = 0
+        r.used = r.clustered = 0
     if shared > r.shared_room and not make_shared(r, shared):
         no_launch_memory(launch, "no memory for the shared memory of a block")
         return False

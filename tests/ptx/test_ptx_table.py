@@ -19,7 +19,10 @@ from gompy.ptx.uniform import Uniformity, analyse
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n.visible .entry k () { .reg .u32 %a, %b, %c; .reg .pred %p;\n"
 LAZY = {
     name: import_module(f"gompy.ptx.{name}")
-    for name in ("rare", "half", "packed", "matrix", "sparse", "wmma", "textures", "surfaces", "asynchronous", "video")
+    for name in (
+        *("rare", "half", "packed", "matrix", "sparse", "wmma", "textures", "surfaces", "asynchronous", "bulk"),
+        *("clusters", "video"),
+    )
 }
 
 
@@ -45,6 +48,7 @@ def test_what_records_name_is_there() -> None:
         "rare.extreme_of_three",
         "rare.extreme_of_lanes",
         "asynchronous.arrive_for_copies",
+        "bulk.copy",
         "matrix.quads",
     }
     assert named == there - helpers
