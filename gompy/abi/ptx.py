@@ -212,8 +212,9 @@ SURFACE_LAYERED, SURFACE_STORE, SURFACE_MODE, SURFACE_BYTES, SURFACE_COUNT = 4, 
 them there are begin."""
 SURFACE_MODES = ("trap", "clamp", "zero")
 """What becomes of an access outside."""
-SURFACE_REDUCE, SURFACE_SIGNED = 16, 1 << 20
-"""`surface`: where 1 + a member of SURFACE_REDUCTIONS begins, 0: none; whether what it compares has a sign."""
+SURFACE_REDUCE, SURFACE_SIGNED, SURFACE_FORMATTED = 16, 1 << 20, 1 << 21
+"""`surface`: where 1 + a member of SURFACE_REDUCTIONS begins, 0: none; whether what it compares has a sign; sust.p and
+sured.p: the first coordinate counts elements, and the surface's format says what the components are."""
 SURFACE_REDUCTIONS = ("add", "min", "max", "and", "or")
 
 QUERIES = (

@@ -12,7 +12,7 @@ OPCODES = frozenset((
 FORMS = (
     *("cp.async.bulk", "cp.reduce.async.bulk", "red.async", "st.async", "st.bulk"),
     *("mma.sp", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
-    *("sust.p.", "sured.p.", "tex.2dms.", "tex.a2dms.", "tex.grad.cube.", "tex.grad.acube."),
+    *("tex.2dms.", "tex.a2dms.", "tex.grad.cube.", "tex.grad.acube."),
     *("tex.1d.v2.", "tex.2d.v2.", "tex.3d.v2."),
     "stmatrix.sync.aligned.m16n8",
 )

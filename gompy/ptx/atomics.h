@@ -52,13 +52,11 @@ gompy_half (uint16_t bits, int brain)
   return bits >> 15 ? -size : size;
 }
 
-/* The sum of two such numbers, rounded to the nearest.  */
+/* A single as such a number, to the nearest.  */
 static uint16_t
-gompy_half_sum (uint16_t a, uint16_t b, int brain)
+gompy_half_of (float value, int brain)
 {
-  /* A single has more than twice the bits: rounded to it first, and to 16 bits then, the sum is right.  */
-  float sum = (float) gompy_half (a, brain) + (float) gompy_half (b, brain);
-  uint32_t bits = gompy_u32 (sum), size = bits & 0x7fffffff;
+  uint32_t bits = gompy_u32 (value), size = bits & 0x7fffffff;
   uint16_t sign = bits >> 16 & 0x8000;
   if (size > 0x7f800000)
     return 0x7fff;
@@ -66,9 +64,17 @@ gompy_half_sum (uint16_t a, uint16_t b, int brain)
     return (uint16_t) (sign | (size + 0x7fff + (size >> 16 & 1)) >> 16);
   if (size >= 0x477ff000)
     return sign | 0x7c00;
-  if (size < 0x38800000)
-    return (uint16_t) (sign | (uint16_t) (fabsf (sum) * 16777216.0f));  /* a sum of multiples of 2^-24 */
+  if (size < 0x38800000) /* beside 1/2 a single has steps of 2^-24 */
+    return (uint16_t) (sign | (gompy_u32 (fabsf (value) + 0.5f) - 0x3f000000));
   return (uint16_t) (sign | (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13);
+}
+
+/* The sum of two such numbers, rounded to the nearest.  */
+static uint16_t
+gompy_half_sum (uint16_t a, uint16_t b, int brain)
+{
+  /* A single has more than twice the bits: rounded to it first, and to 16 bits then, the sum is right.  */
+  return gompy_half_of ((float) gompy_half (a, brain) + (float) gompy_half (b, brain), brain);
 }
 
 /* CODE: gompy/abi/ptx.py, ATOM_OPS and ATOM_TYPES; HALF_ATOMS.  */

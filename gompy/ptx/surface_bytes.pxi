@@ -1,4 +1,4 @@
-# suld, sust and sured: bytes of surfaces, lane by lane.  A surface is a record as a texture's is.
+# suld, sust and sured: bytes or elements of surfaces, lane by lane.  A surface is a record as a texture's is.
 
 cdef char *surface_place(gompy_warp *w, int lane, const ptx_texture *t, uint32_t word, const uint32_t *places,
                          uint32_t bytes, code_unit *unit, uint32_t line) noexcept nogil:
@@ -7,15 +7,18 @@ cdef char *surface_place(gompy_warp *w, int lane, const ptx_texture *t, uint32_t
     cdef int64_t most[3]
     cdef int dimensions = word & 3
     cdef int mode = word >> SURFACE_MODE & 3, d, of = 0
+    cdef int64_t element = <int64_t> t.channels * gompy_texture_component(t.format)
     cdef char text[160]
     at[0] = at[1] = at[2] = 0
-    most[0] = <int64_t> t.width * t.channels * gompy_texture_component(t.format) - bytes
+    most[0] = t.width * element - bytes
     most[1], most[2] = <int64_t> t.height - 1, <int64_t> t.depth - 1
     if word & SURFACE_LAYERED:
         at[2] = <int32_t> places[lane]
         of = 1
     for d in range(dimensions):
         at[d] = <int32_t> places[(d + of) * 32 + lane]
+    if word & SURFACE_FORMATTED:
+        at[0] *= element
     if at[0] & (bytes - 1):
         snprintf(text, sizeof(text), "surface: byte %lld is not a multiple of the %u bytes that are accessed",
                  <long long> at[0], bytes)
@@ -40,17 +43,26 @@ cdef void op_surface(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t
     cdef const ptx_texture *t = NULL
     cdef char *place
     cdef uint32_t size = word >> SURFACE_BYTES & 15, count = word >> SURFACE_COUNT & 7, i, c
+    cdef bint converts = word & SURFACE_FORMATTED != 0 and word & SURFACE_STORE != 0, has_sign
     for i in range(32):
         if not mask >> i & 1:
             continue
         if t == NULL or <uint64_t> <uintptr_t> t != handles[i]:
             t = record_at(w, <uint32_t> 1 << i, handles[i], PTX_TEXTURE_SURFACE, unit, line)
+            if converts:  # components that the element lacks are left out
+                size = gompy_texture_component(t.format)
+                count = t.channels
+            has_sign = word & SURFACE_SIGNED != 0
+            if word & SURFACE_FORMATTED:
+                has_sign = gompy_surface_has_sign(t.format)
         place = surface_place(w, i, t, word, places, size * count, unit, line)
         for c in range(count):
             if word >> SURFACE_REDUCE & 7:
                 if place != NULL:
-                    gompy_surface_reduce(place, size, (word >> SURFACE_REDUCE & 7) - 1, word & SURFACE_SIGNED != 0,
-                                         data[i])
+                    gompy_surface_reduce(place, size, (word >> SURFACE_REDUCE & 7) - 1, has_sign, data[i])
+            elif converts:
+                if place != NULL and c < word >> SURFACE_COUNT & 7:
+                    gompy_surface_put(place + c * size, t.format, <uint32_t> data[c * 32 + i])
             elif word & SURFACE_STORE:
                 if place != NULL:
                     memcpy(place + c * size, &data[c * 32 + i], size)

@@ -1,4 +1,5 @@
-"""suld.b, sust.b, sured.b: bytes of surfaces, and suq (PTX ISA 9.7.11), by the executor (surface_bytes.pxi)."""
+"""suld.b, sust.b, sured.b: bytes of surfaces; sust.p, sured.p: elements; and suq (PTX ISA 9.7.11), by the executor
+(surface_bytes.pxi)."""
 
 from __future__ import annotations
 
@@ -21,16 +22,23 @@ BYTES = {"b8": 1, "b16": 2, "b32": 4, "b64": 8}
 
 
 def split(em: Emitter, code: Instruction) -> tuple[int, int, int, int]:
-    """Of suld.b.geometry{.cached}{.v2, .v4}.type.mode: coordinates, components, bytes of one, the word for the op."""
+    """Of suld.b.geometry{.cached}{.v2, .v4}.type.mode: coordinates, components, bytes of one, the word for the op.
+
+    sust.p has no cached, no layers, and .b32.
+    """
     mods = [mod for mod in code.mods if mod not in CACHED]
     count = COUNTS.get(mods[2], 1) if len(mods) == 5 else 1
-    if len(mods) != (5 if count > 1 else 4) or mods[0] != "b" or mods[1] not in DIMENSIONS:
+    formatted = code.base == "sust" and mods[:1] == ["p"]
+    if len(mods) != (5 if count > 1 else 4) or not (mods[0] == "b" or formatted) or mods[1] not in DIMENSIONS:
+        unknown(em, code)
+    if formatted and (mods[-2] != "b32" or mods[1][0] == "a" or len(mods) != len(code.mods)):
         unknown(em, code)
     if mods[-2] not in BYTES or mods[-1] not in abi.SURFACE_MODES or count * BYTES[mods[-2]] > 16:
         unknown(em, code)
     coordinates, size = DIMENSIONS[mods[1]], BYTES[mods[-2]]
     word = coordinates - 1 | abi.SURFACE_LAYERED if mods[1][0] == "a" else coordinates
     word |= abi.SURFACE_MODES.index(mods[-1]) << abi.SURFACE_MODE
+    word |= abi.SURFACE_FORMATTED if formatted else 0
     return coordinates, count, size, word | size << abi.SURFACE_BYTES | count << abi.SURFACE_COUNT
 
 
@@ -67,7 +75,7 @@ def load(em: Emitter, code: Instruction) -> None:
 
 
 def store(em: Emitter, code: Instruction) -> None:
-    """sust.b [surface, {x}], a: x in bytes."""
+    """sust.b [surface, {x}], a: x in bytes; sust.p: x in elements, whose format the components get."""
     coordinates, count, size, word = split(em, code)
     operands(em, code)
     place = place_of(em, code, code.operands[0], coordinates)
@@ -81,11 +89,12 @@ def store(em: Emitter, code: Instruction) -> None:
 
 
 def reduce(em: Emitter, code: Instruction) -> None:
-    """sured.b.operation.geometry.type.mode [surface, {x}], a: x in bytes."""
+    """sured.b.operation.geometry.type.mode [surface, {x}], a: x in bytes; sured.p: x in elements."""
     mods = code.mods
-    if len(mods) != 5 or mods[0] != "b" or mods[1] not in REDUCED or mods[2] not in ("1d", "2d", "3d"):
+    if len(mods) != 5 or mods[0] not in ("b", "p") or mods[1] not in REDUCED or mods[2] not in ("1d", "2d", "3d"):
         unknown(em, code)
-    if mods[3] not in REDUCED[mods[1]] or mods[4] not in abi.SURFACE_MODES:
+    kinds = REDUCED[mods[1]] if mods[0] == "b" else ("b32", "b64")
+    if mods[3] not in kinds or mods[4] not in abi.SURFACE_MODES:
         unknown(em, code)
     operands(em, code)
     coordinates, size = DIMENSIONS[mods[2]], int(mods[3][1:]) // 8
@@ -93,6 +102,7 @@ def reduce(em: Emitter, code: Instruction) -> None:
     word |= size << abi.SURFACE_BYTES | 1 << abi.SURFACE_COUNT
     word |= 1 + abi.SURFACE_REDUCTIONS.index(mods[1]) << abi.SURFACE_REDUCE
     word |= abi.SURFACE_SIGNED if mods[3][0] == "s" else 0
+    word |= abi.SURFACE_FORMATTED if mods[0] == "p" else 0
     place = place_of(em, code, code.operands[0], coordinates)
     (item,) = components(em, code, code.operands[1], 1)
     data = em.alloca("<32 x i64>")

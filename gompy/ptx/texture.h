@@ -305,6 +305,27 @@ gompy_texture_query (const struct ptx_texture *t, unsigned what)
 
 /* --- sured --- */
 
+/* Whether sured.p's elements are integers that have one.  */
+static inline int
+gompy_surface_has_sign (uint32_t format)
+{
+  return format == PTX_TEXTURE_S8 || format == PTX_TEXTURE_S16 || format == PTX_TEXTURE_S32;
+}
+
+/* sust.p: a component of a format, from the bits of a float, or an integer, of which the lower bits are taken.  */
+static void
+gompy_surface_put (char *place, uint32_t format, uint32_t value)
+{
+  uint16_t half;
+  if (format != PTX_TEXTURE_HALF)
+    memcpy (place, &value, gompy_texture_component (format));
+  else
+    {
+      half = gompy_half_of (gompy_f32 (value), 0);
+      memcpy (place, &half, 2);
+    }
+}
+
 static uint64_t
 gompy_surface_reduced (unsigned operation, unsigned size, int has_sign, uint64_t old, uint64_t value)
 {

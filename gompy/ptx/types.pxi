@@ -62,8 +62,8 @@ from gompy.native.ptx cimport (
     SECTION_FILES, SECTION_FUNCTIONS, SECTION_INFO, SECTION_LINKS, SECTION_LOCS, SECTION_PARAMS,
     SECTION_REFS, SECTION_RELOCS, SECTION_STRINGS, SECTION_TEXT, SECTION_VARIABLES, SPACE_CONST, SPACE_SHARED,
     SPREAD_COLUMNS, SPREAD_DEEP, SPREAD_LANE, TEXTURE_COMPONENT, TEXTURE_CUBE, TEXTURE_GATHER, TEXTURE_GRADIENT,
-    TEXTURE_LAYERED, TEXTURE_LEVEL, SURFACE_BYTES,
-    SURFACE_COUNT, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_REDUCE,
+    TEXTURE_LAYERED, TEXTURE_LEVEL, SURFACE_BYTES, SURFACE_COUNT,
+    SURFACE_FORMATTED, SURFACE_LAYERED, SURFACE_MODE, SURFACE_MODES_TRAP, SURFACE_MODES_ZERO, SURFACE_REDUCE,
     SURFACE_SIGNED, SURFACE_STORE,
     TRAP_LOCAL_MEMORY,
     TRAP_NOT_UNIFORM, code_record, file_head, file_record, function_record, gompy_builtins, gompy_code_kinds,
@@ -147,6 +147,8 @@ cdef extern from "warp.h" nogil:
     unsigned gompy_texture_component(uint32_t format) noexcept
     void gompy_texture_gather(const ptx_texture *t, unsigned component, const uint32_t *place, uint32_t *out)
     uint32_t gompy_texture_query(const ptx_texture *t, unsigned what)
+    bint gompy_surface_has_sign(uint32_t format)
+    void gompy_surface_put(char *place, uint32_t format, uint32_t value)
     void gompy_surface_reduce(char *place, unsigned size, unsigned operation, bint has_sign, uint64_t value)
     void gompy_texture_between(const ptx_texture *t, float part, const uint32_t *other, uint32_t *found)
     void gompy_texture_level(const ptx_texture *t, unsigned level, ptx_texture *out)

@@ -136,8 +136,6 @@ def test_mistakes(code: str, message: str) -> None:
     "code",
     [
         "tex.grad.cube.v4.f32.f32 {%i, %i, %i, %i}, [%x, {%j, %j, %j, %j}], {%j}, {%j};",
-        "sust.p.1d.b32.trap [%x, {%i}], {%j};",
-        "sured.p.add.1d.b32.trap [%x, {%i}], %j;",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%x], [%y], 16;",
         "vmax.s32.s32.s32 %i, %j, %i, %j;",
         "mma.sp.sync.aligned.m16n8k128.row.col.f32.e2m1.e2m1.f32 {%i}, {%i}, {%i}, {%i}, %i, 0;",

@@ -135,12 +135,106 @@ cvt.rzi.u32.f32 %r0, %f2; st.global.u32 [%o], %r0;
     assert found == first + first + second + second
 
 
+# --- elements (sust.p, sured.p) --------------------------------------------------------------------------------------
+
+ELEMENTS = {1: "B", 2: "H", 3: "I", 8: "b", 9: "h", 10: "i", 16: "e", FLOAT: "f"}
+"""Letters of formats."""
+
+
+def elements(device: Device, body: str, kind: int, channels: int) -> bytes:
+    """Run a body that stores to a surface of one row of eight elements of 0xEE; the row."""
+    size = struct.calcsize(ELEMENTS[kind]) * channels
+    address = device.upload(b"\xee" * 8 * size)
+    head = struct.pack("<4Q", MAGIC, address, 8 * size, 8 * size)
+    words = struct.pack("<10I", 8, 1, 1, kind, channels, CLAMP, CLAMP, CLAMP, 0, SURFACE)
+    handle = device.upload((head + words).ljust(TEXTURE_BYTES, b"\0"))
+    run(device, f".reg .b64 %h; .reg .b32 %c<5>; .reg .f32 %f<4>; mov.b64 %h, {handle};\n{body}", b"\0" * 4)
+    return device.download(address, 8 * size)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4])
+@pytest.mark.parametrize("kind", ELEMENTS)
+def test_elements_of_each_format(device: Device, kind: int, channels: int) -> None:
+    """x counts elements; components that the element lacks are left out, and what the form lacks stays."""
+    letter = ELEMENTS[kind]
+    vector = "{%c1, %c2}"
+    if letter in "ef":
+        made = "cvt.rn.f32.u32 %f0, %t; mul.f32 %f0, %f0, 0f3DCCCCCD; neg.f32 %f1, %f0; mov.b32 %c1, %f0;"
+        made += "mov.b32 %c2, %f1;"
+        numbers = [(lane * 0.1, -(lane * 0.1)) for lane in range(8)]
+    else:
+        made = "mad.lo.u32 %c1, %t, 7, 65000; neg.s32 %c2, %t;"
+        numbers = [(lane * 7 + 65000, -lane) for lane in range(8)]
+    body = f"{made} setp.lt.u32 %p, %t, 7; @%p sust.p.1d.v2.b32.trap [%h, {{%t}}], {vector};"
+    got = elements(device, body, kind, channels)
+    size = struct.calcsize(letter)
+    for lane, pair in enumerate(numbers):
+        for component in range(channels):
+            at = (lane * channels + component) * size
+            part = got[at : at + size]
+            if lane == 7 or component > 1:
+                assert part == b"\xee" * size
+            elif letter == "f":
+                assert struct.unpack("<f", part)[0] == pytest.approx(pair[component], abs=1e-6)
+            elif letter == "e":
+                assert part == struct.pack("<e", struct.unpack("<f", struct.pack("<f", pair[component]))[0])
+            else:
+                assert part == (int(pair[component]) & (1 << 8 * size) - 1).to_bytes(size, "little")
+
+
+def test_halves_of_all_sizes(device: Device) -> None:
+    """Subnormal ones, infinity, and halfway to the even one."""
+    values = [1e-8, 3e-8, 6.2e-5, 2.0**-24 * 1.5, 65519.0, 65520.0, -1.00048828125, float("inf")]
+    body = "mov.b32 %c1, 0;" + "".join(
+        f"mov.b32 %c2, 0x{struct.unpack('<I', struct.pack('<f', value))[0]:08x}; setp.eq.u32 %p, %t, {at}; "
+        "@%p mov.b32 %c1, %c2;"
+        for at, value in enumerate(values)
+    )
+    got = elements(device, body + "sust.p.1d.b32.zero [%h, {%t}], {%c1};", 16, 1)
+    want = [struct.pack("<e", value) for value in (*values[:5], float("inf"), *values[6:])]
+    assert [got[2 * at : 2 * at + 2] for at in range(8)] == want
+
+
+@pytest.mark.parametrize(("mode", "last"), [("zero", 6), ("clamp", 31), ("trap", None)])
+def test_elements_outside(device: Device, mode: str, last: int | None) -> None:
+    """Lanes 8 to 31 have no element: left out, at the edge, where the last lane wins, or an error."""
+    body = f"mov.b32 %c1, %t; setp.eq.u32 %p, %t, 7; @!%p sust.p.1d.b32.{mode} [%h, {{%t}}], {{%c1}};"
+    if last is None:
+        with pytest.raises(ExecutorError, match="surface: byte 32 of row 0, slice 0, is outside of its 32 bytes"):
+            elements(device, body, U32, 1)
+        return
+    found = struct.unpack("<8I", elements(device, body, U32, 1))
+    assert found == (*range(7), 31 if mode == "clamp" else 0xEEEEEEEE)
+
+
+@pytest.mark.parametrize("kind", [U32, 10])
+def test_reductions_of_elements(device: Device, kind: int) -> None:
+    """The format says whether numbers have a sign; x counts elements."""
+    head = "sub.s32 %c1, %t, 16; and.b32 %c0, %t, 3; mov.b32 %c2, 5; mov.b32 %c3, 0;"
+    body = f"""{head} setp.lt.u32 %p, %t, 8; @%p sust.p.1d.b32.trap [%h, {{%t}}], %c2;
+        sured.p.min.1d.b32.trap [%h, {{%c0}}], %c1; add.u32 %c0, %c0, 4; sured.p.max.1d.b32.trap [%h, {{%c0}}], %c1;"""
+    found = struct.unpack(f"<8{ELEMENTS[kind]}", elements(device, body, kind, 1))
+    if kind == 10:
+        assert found == (-16, -15, -14, -13, 12, 13, 14, 15)
+    else:
+        assert found == (0, 1, 2, 3, *(2**32 - n for n in (4, 3, 2, 1)))
+    body = f"{head} shr.u32 %c0, %t, 2; sured.p.or.1d.b32.trap [%h, {{%c0}}], %t;"
+    assert elements(device, body, kind, 1)[4:8] == struct.pack("<I", 0xEEEEEEEE | 7)
+
+
 @pytest.mark.parametrize(
-    "form", ["sust.p.2d.b32.trap [%h, {%c0, %c1}], {%r0}", "sured.p.add.2d.b32.trap [%h, {%c0, %c1}], %r0"]
+    "form",
+    [
+        "sust.p.a1d.b32.trap [%h, {%t, %t}], {%t}",
+        "sust.p.1d.b16.trap [%h, {%t}], {%t}",
+        "sust.p.1d.cg.b32.trap [%h, {%t}], {%t}",
+        "suld.p.1d.b32.trap %r0, [%h, {%t}]",
+        "sured.p.add.1d.u32.trap [%h, {%t}], %t",
+    ],
 )
-def test_what_is_not_there(device: Device, form: str) -> None:
-    with pytest.raises(ExecutorError, match=f"'{form.split()[0]}' is not implemented"):
-        surface(device, f"{PLACE}{form};")
+def test_forms_of_elements_that_are_none(device: Device, form: str) -> None:
+    with pytest.raises(ExecutorError, match=f"unknown opcode '{form.split()[0]}'"):
+        elements(device, f"{form};", U32, 1)
 
 
 REDUCTIONS = [
@@ -195,8 +289,6 @@ def test_a_reduction_that_traps_or_is_none(device: Device) -> None:
     body = PLACE + "sured.b.add.2d.u32.trap [%h, {%c0, %c1}], %c0;"
     with pytest.raises(ExecutorError, match="surface: byte 0 of row 3, slice 0, is outside of its 32 bytes"):
         surface(device, body)
-    with pytest.raises(ExecutorError, match=r"'sured.p.add.2d.b32.trap' is not implemented"):
-        surface(device, "sured.p.add.2d.b32.trap [%h, {%c0, %c1}], %c0;")
     for form in ("and.2d.u32", "add.2d.s64", "min.2d.b32", "xor.2d.b32", "add.a2d.u32"):
         with pytest.raises(ExecutorError, match=r"unknown opcode 'sured\.b"):
             surface(device, f"sured.b.{form}.trap [%h, {{%c0, %c1}}], %c0;")
