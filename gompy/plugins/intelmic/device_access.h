@@ -98,12 +98,14 @@ static __thread uint32_t mic_launch, mic_floor;  /* the last interval before the
 static __thread uint64_t mic_word;
 static __thread uint32_t mic_word_floor, mic_word_launch;
 static __thread int mic_walk_ends;  /* what others did happened beside it (device_walks.h) */
+static __thread unsigned mic_firsts;  /* notes of its interval that are still to be exact (device_firsts.h) */
 
 static inline int mic_settle (uint64_t offset);
 static int mic_settle_block (uint64_t offset);
 static void mic_count_launch (int change);
 static void mic_keep_anew (void);
 static void mic_end_walks (void);
+static void mic_new_firsts (void);
 
 #include "device_kept.h"
 #include "device_owned.h"
@@ -192,6 +194,7 @@ mic_access_enter (void *group, struct gompy_place *before)
   mic_place.group = group;
   mic_place.number = (uint8_t) omp_get_thread_num ();
   mic_place.interval = mic_new_interval (group, 0);
+  mic_new_firsts ();
   mic_new_word ();
 }
 
@@ -211,6 +214,7 @@ mic_access_barrier (void)
     return;
   mic_end_walks ();
   mic_place.interval = mic_new_interval (mic_place.group, ++mic_place.barriers);
+  mic_new_firsts ();
   mic_new_word ();
 }
 
@@ -321,6 +325,7 @@ mic_begin_team (void)
   group->floor = mic_floor;
   mic_place.group = group;
   mic_place.interval = mic_new_interval (group, 0);
+  mic_new_firsts ();
   mic_new_word ();
 }
 
@@ -415,14 +420,16 @@ mic_is_anothers (uint64_t word, uint64_t mine)
 }
 
 static void __attribute__ ((noinline))
-mic_keep_before (uint64_t cell, struct mic_block *block, uint64_t word)
+mic_keep_before (uint64_t cell, struct mic_block *block, uint64_t word, uint32_t pc)
 {
   uint32_t interval = word >> 16 & 0xffffff;
-  mic_cells.before_pcs[cell] = mic_cells.read_pcs[cell];
+  mic_cells.before_pcs[cell] = pc;
   atomic_store_explicit (&mic_cells.befores[cell], word, memory_order_release);
   if (atomic_load_explicit (&block->last_before, memory_order_relaxed) < interval)
     atomic_store_explicit (&block->last_before, interval, memory_order_relaxed);
 }
+
+#include "device_firsts.h"
 
 /* Note in a cell what the calling thread has done, which has come into the block.  */
 static inline void
@@ -434,7 +441,7 @@ mic_note (uint64_t cell, struct mic_block *block, uint64_t mine, int writes, con
   uint32_t interval = mine >> 16 & 0xffffff;
   uint64_t whole = (uint64_t) (((word ^ mine) & ~0xffull) == 0) * (word & 0xff);
   if (!writes && __builtin_expect (mic_is_anothers (word, mine), 0))
-    mic_keep_before (cell, block, word);
+    mic_keep_before (cell, block, word, mic_cells.read_pcs[cell]);
   /* The code's place first: who sees the word tells it, and the first access to a page of places takes long.  */
   (writes ? mic_cells.write_pcs : mic_cells.read_pcs)[cell] = (uint32_t) (uintptr_t) pc;
   atomic_store_explicit (place, mine | whole, memory_order_release);
@@ -466,7 +473,10 @@ mic_race_part (uint64_t at, unsigned mask, int writes, const void *pc)
   raced = writes && mic_is_written (cell, block, mine, mask);
   if (raced)
     mic_race_at (block, at, mask, writes, 0, pc);
-  mic_note (cell, block, mine, writes, pc);
+  if (mic_is_first ())
+    raced |= mic_note_first (cell, block, mine, writes, pc);
+  else
+    mic_note (cell, block, mine, writes, pc);
   if (writes)
     mic_settle (at);
   if (!raced && ((writes ? mic_is_read (cell, block, mine, mask) : mic_is_written (cell, block, mine, mask))
@@ -504,6 +514,8 @@ mic_race_atomic (uint64_t at, unsigned mask, int writes, const void *pc)
   if (writes)
     {
       mic_note_atomic (cell, mine, mask, pc);
+      if (mic_is_first ())
+        atomic_thread_fence (memory_order_seq_cst);
       mic_settle (at);
     }
   if (mic_is_written (cell, block, mine, mask) || (writes && mic_is_read (cell, block, mine, mask)))
@@ -680,32 +692,52 @@ mic_any_write (uintptr_t address, size_t size, const void *pc)
   mic_race (offset, size, 1, 0, pc);
 }
 
-/* One cell, and nothing that could be wrong: 1, and it is noted.  Others are looked for when they can see the note: the
-   first access to a page of cells takes long.  */
+/* Note an access of one cell, and look for others when they can see the note: the first access to a page of cells takes
+   long.  0: it races, or that is to be looked at; 1 also where it raced and has been told.  */
 static inline __attribute__ ((always_inline)) int
-mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
+mic_note_usual (uint64_t offset, struct mic_block *block, unsigned mask, int writes, int first, const void *pc)
 {
-  uint64_t offset = address - gompy_access.low, mine = mic_word, cell = offset / 8;
-  struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
-  unsigned mask;
-  if (__builtin_expect (size - 1 >= 8 || offset >= mic_access_size || !mic_simple (block, offset, size), 0))
-    return 0;
-  if (mine == 0)
-    return 1;
-  if (__builtin_expect (mic_has_atomics (block), 0))
-    return 0;
-  mask = 0xffu >> (8 - size) << (offset & 7);
-  mine |= mask;
+  uint64_t mine = mic_word | mask, cell = offset / 8;
   mic_come_near (block);
   if (writes)
     mic_make_room (block);
   if (writes && __builtin_expect (mic_is_written (cell, block, mine, mask), 0))
     return 0;
-  mic_note (cell, block, mine, writes, pc);
+  if (!first)
+    mic_note (cell, block, mine, writes, pc);
+  else if (mic_note_first (cell, block, mine, writes, pc))
+    return 1;
+  else if (mic_has_atomics (block))
+    return 0;
   if (!writes)
     return !mic_is_written (cell, block, mine, mask);
   mic_settle (offset);
   return !mic_is_read (cell, block, mine, mask);
+}
+
+static int __attribute__ ((noinline))
+mic_note_usual_first (uint64_t offset, unsigned mask, int writes, const void *pc)
+{
+  mic_firsts--;
+  return mic_note_usual (offset, &mic_blocks[offset / MIC_BLOCK], mask, writes, 1, pc);
+}
+
+/* One cell, and nothing that could be wrong: 1, and it is noted.  */
+static inline __attribute__ ((always_inline)) int
+mic_usual (uintptr_t address, size_t size, int writes, const void *pc)
+{
+  uint64_t offset = address - gompy_access.low;
+  struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  unsigned mask;
+  if (__builtin_expect (size - 1 >= 8 || offset >= mic_access_size || !mic_simple (block, offset, size), 0))
+    return 0;
+  if (mic_word == 0)
+    return 1;
+  if (__builtin_expect (mic_has_atomics (block), 0))
+    return 0;
+  mask = 0xffu >> (8 - size) << (offset & 7);
+  return __builtin_expect (mic_firsts != 0, 0) ? mic_note_usual_first (offset, mask, writes, pc)
+                                               : mic_note_usual (offset, block, mask, writes, 0, pc);
 }
 
 static void mic_access_write (uintptr_t address, size_t size, const void *pc);

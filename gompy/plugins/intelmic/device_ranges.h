@@ -131,7 +131,7 @@ mic_is_still_own (struct mic_block *block, uint64_t offset, size_t n, int writes
   uint32_t interval = mic_word >> 16 & 0xffffff;
   if (atomic_load_explicit (last, memory_order_relaxed) < interval)
     atomic_store_explicit (last, interval, memory_order_relaxed);
-  if (n >= MIC_FENCED)
+  if (n >= MIC_FENCED || mic_is_first ())
     atomic_thread_fence (memory_order_seq_cst);
   return mic_owns (block) && mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
          && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff)
@@ -170,7 +170,10 @@ mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
       unsigned mask = (1u << last) - (1u << first);
       if (writes && !mic_is_ordered (&mic_cells.writes[at / 8], mic_word | mask, mask))
         return 0;
-      mic_note (at / 8, block, mic_word | mask, writes, pc);
+      if (!mic_is_first ())
+        mic_note (at / 8, block, mic_word | mask, writes, pc);
+      else if (mic_note_first (at / 8, block, mic_word | mask, writes, pc))
+        continue;
       if (!mic_is_ordered (&(writes ? mic_cells.reads : mic_cells.writes)[at / 8], mic_word | mask, mask)
           || (writes && mic_has_cells (&block->last_before)
               && !mic_is_ordered (&mic_cells.befores[at / 8], mic_word | mask, mask)))
@@ -197,13 +200,18 @@ static int
 mic_note_block (uint64_t offset, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  uint32_t there;
+  uint64_t word;
   if (mic_has_atomics (block) || (writes && !mic_is_block_ordered (offset, 1)))
     return 0;
   if (!writes)
     mic_keep_block_before (block);
-  *(writes ? &block->write_pc : &block->read_pc) = (uint32_t) (uintptr_t) pc;
-  atomic_store_explicit (writes ? &block->write : &block->read, mic_word | 0xff, memory_order_release);
-  return mic_is_block_ordered (offset, !writes);
+  there = __atomic_exchange_n (writes ? &block->write_pc : &block->read_pc, (uint32_t) (uintptr_t) pc,
+                               __ATOMIC_RELAXED);
+  word = atomic_exchange (writes ? &block->write : &block->read, mic_word | 0xff);
+  if (writes && mic_has_met (offset, word, there, mic_word | 0xff, pc))
+    return 1;
+  return (!writes || !mic_is_first () || mic_is_block_ordered (offset, 1)) && mic_is_block_ordered (offset, !writes);
 }
 
 static int
