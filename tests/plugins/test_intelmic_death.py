@@ -480,6 +480,9 @@ while True:
         for device in seen:
             assert gone(device), f"kill {number}: device {device} lives on"
         assert devices_of(program.pid) == []
+    end = time.monotonic() + 60  # a device that was started just before the last kill has to notice it
+    while list(folder.iterdir()) and time.monotonic() < end:
+        time.sleep(0.01)
     assert list(folder.iterdir()) == []
 
 

@@ -92,7 +92,7 @@ def test_a_large_copy_that_is_cut(tools: Tools, served: Served, way: str) -> Non
 
     with closing(Relay(served.port, **{way: stop})) as relay:
         host = f"127.0.0.1:{relay.port}"
-        done = tools.run("./remote_large", env={"GOMPY_REMOTE": host, "GOMPY_REMOTE_TIMEOUT": "5"})
+        done = tools.run("./remote_large", env={"GOMPY_REMOTE": host, "GOMPY_REMOTE_TIMEOUT": "60"})
     lines = [line for line in done.stderr.splitlines() if line]
     assert done.returncode == 1 and lines == [
         f"libgomp: remote device 0 ({host}): lost: its worker has closed the connection"
@@ -154,10 +154,12 @@ def test_garbage_in_a_region(tools: Tools, served: Served) -> None:
     eventually(lambda: gone(begun.worker), "the worker is left")
 
 
-def told(tools: Tools, relay: Relay, served: Served, *words: str) -> subprocess.CompletedProcess[str]:
+def told(
+    tools: Tools, relay: Relay, served: Served, *words: str, timeout: str = "2"
+) -> subprocess.CompletedProcess[str]:
     """Run a program behind a relay: it ends well, or one line says why not, and no worker is left."""
     host = f"127.0.0.1:{relay.port}"
-    done = tools.run("./remote_trips", *words, env={"GOMPY_REMOTE": host, "GOMPY_REMOTE_TIMEOUT": "2"})
+    done = tools.run("./remote_trips", *words, env={"GOMPY_REMOTE": host, "GOMPY_REMOTE_TIMEOUT": timeout})
     if done.returncode and "1 wrong" not in done.stdout:  # a bit of data
         lines = [line for line in done.stderr.splitlines() if host in line]
         assert done.returncode == 1 and len(lines) == 1, done
@@ -170,7 +172,7 @@ def told(tools: Tools, relay: Relay, served: Served, *words: str) -> subprocess.
 @pytest.mark.parametrize("after", [0, 1, 47, 48, 60, 87, 88, 100, 120, 143, 144, 150, 176, 200, 230, 300, 400, 500])
 def test_cut_at_any_byte(tools: Tools, served: Served, after: int) -> None:
     """In the handshake, between frames, within one, within what it carries."""
-    done = told(tools, Relay(served.port, cut_after=after), served, "10")
+    done = told(tools, Relay(served.port, cut_after=after), served, "10", timeout="60")
     assert done.returncode == 1
     if after < BEFORE_FRAMES:
         assert "it closed the connection during the handshake" in done.stderr
