@@ -714,6 +714,21 @@ def test_marks_that_change_while_they_are_looked_at(tmp_path: Path, plugin: None
     assert (done.returncode, told(done)) == (0, []), done.stderr
 
 
+def test_what_was_read_before_a_barrier_is_written_without_a_call_for_each(tmp_path: Path, plugin: None) -> None:
+    """That reads had to be noted first was taken for a doubt, and so that another thread had come into a kilobyte.
+
+    The two writes that are told one by one are those of the threads' sums.
+    """
+    source = ROOT / "tests" / "programs" / "check_told_singly.c"
+    words = [str(BIN / "gompcc"), "-g", "-O2", "-fopenmp", "-foffload-check", f"-I{ROOT}", str(source)]
+    env = {**environment(True), "GOMPY_PLUGINS": "intelmic"}
+    subprocess.run(words, cwd=tmp_path, env=env, check=True, timeout=300)
+    command = [str(BIN / "gompy"), "run", "--check", "./a.out"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "33550336 33558528\n2 2\n"
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_loop(tmp_path: Path, plugin: None, name: str, level: str) -> None:

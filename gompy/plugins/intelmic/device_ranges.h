@@ -88,7 +88,7 @@ mic_is_ordered (const _Atomic uint64_t *place, uint64_t mine, unsigned mask)
 }
 
 /* Whether it is with all that has been noted of a block, and of its cells: what others have written, or what they have
-   read.  Where anything is to be looked up in logs first, that is not known.  */
+   read, in their logs, too.  */
 static int
 mic_is_block_ordered (uint64_t offset, int written)
 {
@@ -96,8 +96,10 @@ mic_is_block_ordered (uint64_t offset, int written)
   const _Atomic uint64_t *cells = written ? mic_cells.writes : mic_cells.reads;
   uint64_t first = offset / MIC_BLOCK * (MIC_BLOCK / 8), mine = mic_word | 0xff;
   if (!mic_is_ordered (written ? &block->write : &block->read, mine, 0xff)
-      || (!written && (!mic_is_ordered (&block->before, mine, 0xff) || mic_settle (offset))))
+      || (!written && !mic_is_ordered (&block->before, mine, 0xff)))
     return 0;
+  if (!written)
+    mic_settle (offset);
   if (!written && mic_has_cells (&block->last_before))
     for (unsigned i = 0; i < MIC_BLOCK / 8; i++)
       if (!mic_is_ordered (&mic_cells.befores[first + i], mine, 0xff))
@@ -154,6 +156,21 @@ mic_note_own_part (struct mic_block *block, uint64_t offset, uint64_t end, int w
   return mic_is_still_own (block, offset, end - offset, writes);
 }
 
+/* Whether a write to bytes of a block is ordered with what others have read there, as its cells say.  */
+static int
+mic_are_reads_ordered (uint64_t offset, uint64_t end)
+{
+  for (uint64_t at = offset & ~7ull; at < end; at += 8)
+    {
+      unsigned first = offset > at ? offset - at : 0, last = end - at < 8 ? end - at : 8;
+      unsigned mask = (1u << last) - (1u << first);
+      if (!mic_is_ordered (&mic_cells.reads[at / 8], mic_word | mask, mask)
+          || !mic_is_ordered (&mic_cells.befores[at / 8], mic_word | mask, mask))
+        return 0;
+    }
+  return 1;
+}
+
 /* Note an access to bytes of one block.  0: it races.  In these functions, too, others are looked for when they can see
    the note.  */
 static int
@@ -181,7 +198,8 @@ mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
     }
   return mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
          && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff)
-                         && mic_is_ordered (&block->before, mic_word | 0xff, 0xff) && !mic_settle (offset)));
+                         && mic_is_ordered (&block->before, mic_word | 0xff, 0xff)
+                         && (!mic_settle (offset) || mic_are_reads_ordered (offset, end))));
 }
 
 /* A read of all of a block is about to take the place of another thread's.  */

@@ -119,8 +119,11 @@ mic_note_scattered (uint64_t offset, const struct mic_scattered_cells *taken, ui
   for (unsigned i = 0; i < taken->n; i++)
     mic_note_own (&mic_cells.writes[first + taken->cell[i]], &mic_cells.write_pcs[first + taken->cell[i]],
                   taken->mask[i], pc);
-  if (own)
-    return mic_is_still_own (block, offset, MIC_BLOCK, 1);
+  if (own && mic_is_still_own (block, offset, MIC_BLOCK, 1))
+    return 1;
+  if (own && (!mic_is_ordered (&block->write, mic_word, 0xff)
+              || !mic_are_cells_ordered (&mic_cells.writes[first], taken)))
+    return 0;  /* who has come in meanwhile may have written first */
   if (atomic_load_explicit (&block->last_write, memory_order_relaxed) < interval)
     atomic_store_explicit (&block->last_write, interval, memory_order_relaxed);
   atomic_thread_fence (memory_order_seq_cst);
