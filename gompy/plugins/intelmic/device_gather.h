@@ -122,6 +122,16 @@ mic_own_log (void)
   return log;
 }
 
+/* Where a gather's access number I is.  */
+static inline uint64_t
+mic_gathered (const struct mic_gather *g, size_t i)
+{
+  const unsigned char *index = (const unsigned char *) (g + 1) + i * g->bytes;
+  return g->offset + (uint64_t) (g->scale * gompy_index_of (index, g->bytes, g->is_unsigned));
+}
+
+#include "device_gather_among.h"
+
 static inline size_t
 mic_gather_bytes (size_t n, unsigned bytes)
 {
@@ -208,11 +218,10 @@ mic_note_late (uint64_t offset, uint64_t end, uint64_t word, uint32_t pc, uint64
 static void
 mic_note_gather (const struct mic_gather *g, uint64_t begin, uint64_t end, uint64_t writer)
 {
-  const unsigned char *index = (const unsigned char *) (g + 1);
-  for (size_t i = 0; i < g->n; i++, index += g->bytes)
+  struct mic_among among = mic_which_among (g, begin, end);
+  for (size_t i = 0, n = g->n; (i = mic_next_among (g, n, i, &among)) < n; i++)
     {
-      uint64_t low = g->offset + (uint64_t) (g->scale * gompy_index_of (index, g->bytes, g->is_unsigned));
-      uint64_t high = low + g->size;
+      uint64_t low = mic_gathered (g, i), high = low + g->size;
       if (low < end && high > begin)
         mic_note_late (low > begin ? low : begin, high < end ? high : end, g->word, g->pc, writer);
     }
@@ -328,23 +337,22 @@ mic_is_entered (uint64_t offset, uint64_t end)
          || mic_enter_block (offset, end);
 }
 
-/* Note in their cells those of a gather's accesses that are in kilobytes, FOREIGN of them, where that is needed.  */
+/* Note in their cells those of a gather's accesses that are in a kilobyte, which begins at BLOCK.  0: not all is fine.  */
 static int
-mic_note_among (const struct mic_gather *g, const uint64_t *blocks, unsigned foreign)
+mic_note_among (const struct mic_gather *g, uint64_t block)
 {
-  const unsigned char *index = (const unsigned char *) (g + 1);
-  for (size_t i = 0; i < g->n; i++, index += g->bytes)
+  struct mic_among among = mic_which_among (g, block, block + MIC_BLOCK);
+  for (size_t i = 0; (i = mic_next_among (g, g->n, i, &among)) < g->n; i++)
     {
-      uint64_t at = g->offset + (uint64_t) (g->scale * gompy_index_of (index, g->bytes, g->is_unsigned));
-      for (unsigned k = 0; k < foreign; k++)
-        if (at < blocks[k] + MIC_BLOCK && at + g->size > blocks[k]
-            && !mic_usual (gompy_access.low + at, g->size, 0, (const void *) (uintptr_t) g->pc))
-          return 0;
+      uint64_t at = mic_gathered (g, i);
+      if (at < block + MIC_BLOCK && at + g->size > block
+          && !mic_usual (gompy_access.low + at, g->size, 0, (const void *) (uintptr_t) g->pc))
+        return 0;
     }
   return 1;
 }
 
-/* The same for all kilobytes of a span.  A few may be others', as at its ends where other arrays begin.  */
+/* Enter all kilobytes of a span.  A few may be others', as at its ends where other arrays begin.  */
 static int
 mic_enter_span (const struct mic_gather *g, uint64_t offset, uint64_t end)
 {
@@ -359,7 +367,10 @@ mic_enter_span (const struct mic_gather *g, uint64_t offset, uint64_t end)
         return 0;
       blocks[foreign++] = offset & -(uint64_t) MIC_BLOCK;
     }
-  return foreign == 0 || mic_note_among (g, blocks, foreign);
+  while (foreign != 0)
+    if (!mic_note_among (g, blocks[--foreign]))
+      return 0;
+  return 1;
 }
 
 static inline __attribute__ ((always_inline)) void
