@@ -337,7 +337,8 @@ mic_is_entered (uint64_t offset, uint64_t end)
          || mic_enter_block (offset, end);
 }
 
-/* Note in their cells those of a gather's accesses that are in a kilobyte, which begins at BLOCK.  0: not all is fine.  */
+/* Note in their cells those of a gather's accesses that are in a kilobyte, which begins at BLOCK.  0: not all is
+   fine.  */
 static int
 mic_note_among (const struct mic_gather *g, uint64_t block)
 {

@@ -47,7 +47,9 @@ mic_which_among (const struct mic_gather *g, uint64_t begin, uint64_t end)
   high = mic_divide_down (g->scale > 0 ? last : first, g->scale);
   low = low > least ? low : least;
   high = high < most ? high : most;
-  return low <= high && high - low < UINT32_MAX ? (struct mic_among){ (uint32_t) low, (uint32_t) (high - low), 0 } : all;
+  if (low > high || high - low > UINT32_MAX)
+    return all;
+  return (struct mic_among){ (uint32_t) low, (uint32_t) (high - low), 0 };
 }
 
 /* The first of a gather's N indices from I on that may be among them; N: there is none.  */

@@ -2,8 +2,8 @@
 
    At random places each note is a line of memory from no cache, of cells as of places of code.  So a scatter first
    marks, in a table of its thread's, which elements it writes: a bit for each, which nearer caches have than bytes.
-   Then it goes through that from its begin to its end, kilobyte by kilobyte.  All its notes have one word and one place of
-   code, so what is noted is the same in any order.  Included once, by device_gather.h.  */
+   Then it goes through that from its begin to its end, kilobyte by kilobyte.  All its notes have one word and one
+   place of code, so what is noted is the same in any order.  Included once, by device_gather.h.  */
 #ifndef GOMPY_DEVICE_SCATTER_H
 #define GOMPY_DEVICE_SCATTER_H
 
