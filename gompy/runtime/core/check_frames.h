@@ -116,6 +116,13 @@ gompy_main_end (void)
   return known;
 }
 
+/* Whether the caller is the first thread.  */
+static int
+gompy_is_on_main (void)
+{
+  return (uintptr_t) __libc_stack_end - (uintptr_t) __builtin_frame_address (0) < GOMPY_MAIN_STACK;
+}
+
 /* Whether a word may be the address of something in an enclosing frame, of this thread or of the first.  */
 static int
 gompy_is_enclosing (const struct gompy_frame *f, uint64_t word)
@@ -152,7 +159,7 @@ gompy_log_behind (const struct gompy_frame *f, size_t stack)
   uint64_t seen[GOMPY_BEHIND], bytes[GOMPY_BEHIND_SIZE / 8];
   unsigned known = 0, j;
   uintptr_t main_end = gompy_main_end ();
-  int on_main = (uintptr_t) __libc_stack_end - (uintptr_t) __builtin_frame_address (0) < GOMPY_MAIN_STACK;
+  int on_main = gompy_is_on_main ();
   if (!gompy_is_logging ())
     return;  /* a forked child: the lock may be anybody's */
   for (size_t i = 0; i < 16 + stack / 8 && known < GOMPY_BEHIND; i++)
@@ -225,6 +232,9 @@ struct gompy_frame_then
 /* That of the deferred construct which this thread runs, or NULL.  */
 static __thread const struct gompy_frame_then *gompy_frame_deferred;
 
+/* This library reads the stack, which the program's own reads are told of: check_watch.h.  */
+static void gompy_open_to_library (uintptr_t begin, uintptr_t end, int open);
+
 /* Keep the program's frame that calls this library now, for free (); NULL: it is not wanted, or cannot be had.  */
 static void *
 gompy_keep_frame (void)
@@ -237,8 +247,11 @@ gompy_keep_frame (void)
     return NULL;
   then->frame = f;
   then->size = n;
+  uintptr_t end = gompy_is_on_main () ? gompy_main_end () : f.sp + n;
+  gompy_open_to_library (f.sp, end, 1);
   memcpy (then->stack, (void *) f.sp, n);
   gompy_log_behind (&f, n);
+  gompy_open_to_library (f.sp, end, 0);
   return then;
 }
 

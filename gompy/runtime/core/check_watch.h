@@ -247,6 +247,15 @@ gompy_sort_pages (uintptr_t begin, uintptr_t end, int access)
     }
 }
 
+/* The same around reads of this library's own, which are none of the program's.  Another thread than the one that is
+   watched is not told of (gompy_watch_other).  */
+static void
+gompy_open_to_library (uintptr_t begin, uintptr_t end, int open)
+{
+  if (gompy_watch_on && gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0) == gompy_watch_thread)
+    gompy_sort_pages (begin & -GOMPY_PAGE, (end + GOMPY_PAGE - 1) & -GOMPY_PAGE, open);
+}
+
 /* Look at the part that begins at BEGIN, and, where the program goes through a range in order, at those behind it:
    twice as many each time.  Where that ends.  */
 static uintptr_t
