@@ -196,7 +196,7 @@ mic_note_part (uint64_t offset, uint64_t end, int writes, const void *pc)
               && !mic_is_ordered (&mic_cells.befores[at / 8], mic_word | mask, mask)))
         return 0;
     }
-  return mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
+  return !mic_has_atomics (block) && mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
          && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff)
                          && mic_is_ordered (&block->before, mic_word | 0xff, 0xff)
                          && (!mic_settle (offset) || mic_are_reads_ordered (offset, end))));
@@ -229,7 +229,8 @@ mic_note_block (uint64_t offset, int writes, const void *pc)
   word = atomic_exchange (writes ? &block->write : &block->read, mic_word | 0xff);
   if (writes && mic_has_met (offset, word, there, mic_word | 0xff, pc))
     return 1;
-  return (!writes || !mic_is_first () || mic_is_block_ordered (offset, 1)) && mic_is_block_ordered (offset, !writes);
+  return !mic_has_atomics (block) && (!writes || !mic_is_first () || mic_is_block_ordered (offset, 1))
+         && mic_is_block_ordered (offset, !writes);
 }
 
 static int
