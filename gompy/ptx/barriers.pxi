@@ -65,7 +65,8 @@ cdef void *meet_cluster(gompy_warp *w, int kind, void *sp) noexcept nogil:
     if r.clustered & own:
         return sp  # another lane has
     if r.launch.races != NULL:
-        gompy_race_arrive_cluster(r.launch.races, w.warpid, cluster_clocks(r), b.all_arrived == 0,
+        # Who has ended since it arrived is not counted any more, but what it knew is.
+        gompy_race_arrive_cluster(r.launch.races, w.warpid, cluster_clocks(r), r.used >> CLUSTER_BARRIER & 1 == 0,
                                   kind == BARRIER_CLUSTER_RELAXED)
     r.clustered |= own
     r.used |= <uint32_t> 1 << CLUSTER_BARRIER

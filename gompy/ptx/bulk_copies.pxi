@@ -46,7 +46,9 @@ cdef void copy_bulk(gompy_warp *w, uint32_t mask, const uint64_t *to, const uint
             snprintf(text, sizeof(text), "a copy of %llu bytes, which is no multiple of %d",
                      <unsigned long long> sizes[i], BULK_STEP)
             stop_warp(w, <uint32_t> 1 << i, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, unit, line, text)
-        place, data = gompy_place(w, to[i], sizes[i], i), gompy_place(w, source[i], sizes[i], i)
+        place = data = NULL
+        if sizes[i] <= w.size:  # of more than there is the first step outside is told
+            place, data = gompy_place(w, to[i], sizes[i], i), gompy_place(w, source[i], sizes[i], i)
         if place != NULL and data != NULL and (to[i] | source[i]) % BULK_STEP == 0 and kept == NULL and not checked:
             memcpy(place, data, sizes[i])
         else:

@@ -149,6 +149,17 @@ def test_the_barrier_orders_accesses(way: str) -> None:
     assert races(way) == 0
 
 
+def test_who_has_ended_had_arrived() -> None:
+    """The first warp writes, arrives and ends before the second one comes to the barrier, and reads."""
+    body = """mov.u64 %a0, box; setp.lt.u32 %p, %t, 32; @!%p bra second; mad.wide.u32 %x, %t, 4, %a0;
+        st.shared.u32 [%x], %t; barrier.cluster.arrive; bra.uni out;
+        second: mov.u32 %r1, 0; turn: nanosleep.u32 10; add.u32 %r1, %r1, 1; setp.lt.u32 %q, %r1, 20; @%q bra turn;
+        barrier.cluster.arrive; barrier.cluster.wait; sub.u32 %i, %t, 32; mad.wide.u32 %x, %i, 4, %a0;
+        ld.shared.u32 %r0, [%x]; st.global.u32 [%o], %r0; out:"""
+    with Device(1 << 22, CHECK_RACE) as here:
+        assert run(here, body, before=BOX, threads=64)[32:64].tolist() == list(range(32))
+
+
 def test_what_the_barrier_does_not_order() -> None:
     """A relaxed arrival without a fence, and an arrival that nobody waits for."""
     assert races("barrier.cluster.arrive.relaxed; barrier.cluster.wait;") > 0
@@ -229,6 +240,16 @@ def test_faults(device: Device, code: str, error: int, message: str) -> None:
     with pytest.raises(ExecutorError, match=message) as failure:
         run(device, body, bytes(1024), before=SHARED)
     assert failure.value.code == error
+
+
+@pytest.mark.parametrize(
+    "way", [f"{INWARDS.format('shared::cta')} [%a0], [%d], %i, [%a1]", f"{OUTWARDS} [%d], [%a0], %i"]
+)
+def test_more_bytes_than_there_are(way: str) -> None:
+    """No address is taken for one of a place with so many bytes: what is outside first is told."""
+    with Device(1 << 20) as here, pytest.raises(ExecutorError, match=r"\(16 bytes\) in 'k' at ") as failure:
+        run(here, f"{BEGIN} @%p bra out; mov.u32 %i, 0xFFFFFFF0; {way}; out:", bytes(1024), before=SHARED)
+    assert failure.value.code == 700
 
 
 def test_bytes_that_a_copy_reads_unwritten() -> None:
