@@ -156,7 +156,7 @@ def test_offload_print_of_fortran(built: Tools) -> None:
     built.write("rows.f90", FORTRAN)
     built.ok("gompfortran", "-g", "-fopenmp", "rows.f90", "-o", "rows")
     wanted = ("offload print a", "offload print a(1,2)", "offload print word", "offload print odd(1:2)")
-    run = ("set debug-file-directory /none", "offload run", "next")
+    run = ("set debug-file-directory /none", "offload run", "next", "next")
     shown = gdb(built, *run, "echo ---\\n", *wanted, program="./rows")
     assert shown.split("---\n")[1].startswith(
         "device 0 ADDRESS: a = ((2, 2) (2, 2) (2, 5))\ndevice 0 ADDRESS: a(1,2) = 2\ndevice 0 ADDRESS: word = 'vocal'\n"
