@@ -147,6 +147,40 @@ main (void)
   #pragma omp target exit data map(delete: a)
 }
 """
+ASKED = """
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+enum { n = 200000 };
+static int a[n];
+struct query { uint64_t size, flags, address, answer[6]; uint32_t device[2], name_size, id_size; uint64_t name, id; };
+struct scan { uint64_t size, flags, start, end, walked, found, room, most, inverted, all, any, told; };
+int
+main (void)
+{
+  static char elsewhere[4096] __attribute__ ((aligned (4096)));
+  volatile int *array = a;
+  uint64_t found[3];
+  int maps = open ("/proc/self/maps", O_RDONLY), pages = open ("/proc/self/pagemap", O_RDONLY), answer, value = 0;
+  struct query query = { .size = sizeof query, .address = (uintptr_t) main };
+  struct scan scan = { .size = sizeof scan, .start = (uintptr_t) elsewhere, .end = (uintptr_t) elsewhere + 4096,
+                       .found = (uintptr_t) found, .room = 1, .all = 2, .told = 2 };
+  elsewhere[0] = 1;
+  #pragma omp target enter data map(to: a)
+  #pragma omp target
+  for (int i = 0; i < n; i++)
+    a[i] = i;
+  ASK;
+  printf ("%d\\n", answer >= 0 || errno == ENOTTY);
+  READ;
+  #pragma omp target exit data map(delete: a)
+  return value;
+}
+"""
+MAPPING = "answer = ioctl (maps, _IOWR ('f', 17, struct query), &query)"  # PROCMAP_QUERY
+SCAN = "answer = ioctl (pages, _IOWR ('f', 16, struct scan), &scan)"  # PAGEMAP_SCAN
 FAULT = """
 #include <stdio.h>
 enum { n = 200000 };
@@ -234,6 +268,28 @@ def test_a_system_call_that_has_an_array_in_a_structure(tmp_path: Path) -> None:
 def test_a_question_for_a_mapping_by_a_structure_that_is_nowhere(tmp_path: Path) -> None:
     """The watch looked at it in its handler, where the kernel would have said EFAULT (ENOTTY before 6.11)."""
     done = checked(tmp_path, NOWHERE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
+@pytest.mark.parametrize("ask", [MAPPING, SCAN], ids=["a mapping", "pages"])
+def test_a_question_for_what_is_elsewhere(tmp_path: Path, ask: str) -> None:
+    """The emulated GPU asks both before it copies; the one for guards ended the watch."""
+    done = checked(tmp_path, ASKED.replace("ASK", ask).replace("READ", "value = array[5000]"))
+    assert done.stderr.count("[stale-host]") == 1, done.stderr
+    assert (done.returncode, done.stdout) == (86, "1\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        f"query.name = (uintptr_t) &a[5000]; query.name_size = 4096; {MAPPING}; answer |= query.name_size == 4096",
+        f"scan.found = (uintptr_t) &a[5000]; {SCAN}",
+    ],
+    ids=["name", "pages"],
+)
+def test_a_question_that_is_answered_into_an_array(tmp_path: Path, ask: str) -> None:
+    """Its pages are closed: the kernel said EFAULT where it would have written the mapping's name."""
+    done = checked(tmp_path, ASKED.replace("ASK", ask).replace("READ", ""))
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 

@@ -455,19 +455,32 @@ gompy_is_flat_request (uintptr_t request)
 	 || request == FIONREAD || request == FIONBIO;
 }
 
-/* Whether a request of ioctl asks what is mapped somewhere where nothing is watched, as the emulated GPU does.  The
-   kernel reads the question, which may be nowhere.  */
+/* Whether a request of ioctl asks what is mapped somewhere, or which pages are guards, where nothing is watched, as the
+   emulated GPU does, and is answered elsewhere, too.  The kernel reads the question, which may be nowhere.  */
 static int
 gompy_asks_elsewhere (const uintptr_t *arguments)
 {
-  struct gompy_mapping_query query;
-  struct iovec to = { &query, sizeof query }, from = { (void *) arguments[2], sizeof query };
+  union
+  {
+    struct gompy_mapping_query mapping;
+    struct gompy_page_scan pages;
+  } asked;
+  const struct gompy_mapping_query *m = &asked.mapping;
+  const struct gompy_page_scan *p = &asked.pages;
+  size_t size = arguments[1] == GOMPY_MAPPING_QUERY ? sizeof *m : arguments[1] == GOMPY_PAGE_SCAN ? sizeof *p : 0;
+  struct iovec to = { &asked, size }, from = { (void *) arguments[2], size };
   long got;
-  if (arguments[1] != GOMPY_MAPPING_QUERY || gompy_meets_watch (arguments[2], GOMPY_PAGE))
+  if (size == 0 || gompy_meets_watch (arguments[2], GOMPY_PAGE))
     return 0;
   got = gompy_raw_call (SYS_process_vm_readv, gompy_raw_call (SYS_getpid, 0, 0, 0, 0, 0, 0), (long) &to, 1,
 			(long) &from, 1, 0);
-  return got == sizeof query ? !gompy_meets_watch (query.address, 1) : got == -EFAULT;
+  if (got != (long) size)
+    return got == -EFAULT;
+  if (arguments[1] == GOMPY_MAPPING_QUERY)
+    return !gompy_meets_watch (m->address, 1) && !gompy_meets_watch (m->name, m->name_size)
+	   && !gompy_meets_watch (m->build_id, m->build_id_size);
+  return p->start <= p->end && !gompy_meets_watch (p->start, p->end - p->start)
+	 && p->room <= GOMPY_PAGE && !gompy_meets_watch (p->found, 3 * sizeof (uint64_t) * p->room);
 }
 
 /* A system call of the program.  Those that cannot concern the pages are made here.  */
