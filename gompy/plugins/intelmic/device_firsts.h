@@ -39,6 +39,21 @@ mic_has_met (uint64_t offset, uint64_t word, uint32_t there, uint64_t mine, cons
   return 1;
 }
 
+/* Exchange NOTE for what *PLACE has, which BEFORE was, and with it its place of code in *PCS, which comes back in *THERE.
+   Another one's two exchanges may come between these two.  */
+static inline uint64_t
+mic_exchange_note (_Atomic uint64_t *place, uint64_t before, uint64_t note, uint32_t *pcs, const void *pc,
+                   uint32_t *there)
+{
+  uint32_t own = (uint32_t) (uintptr_t) pc;
+  uint64_t word;
+  *there = __atomic_exchange_n (pcs, own, __ATOMIC_RELAXED);
+  word = atomic_exchange (place, note);
+  if (__builtin_expect (word != before, 0) && __atomic_load_n (pcs, __ATOMIC_RELAXED) != own)
+    *there = __atomic_exchange_n (pcs, own, __ATOMIC_RELAXED);
+  return word;
+}
+
 /* Note in a cell what the calling thread has done, so that of two who do that at the same time the second one finds the
    first one's note, and either what is noted of the block.  1: it races, and is told.  */
 static int __attribute__ ((noinline))
@@ -46,7 +61,7 @@ mic_note_first (uint64_t cell, struct mic_block *block, uint64_t mine, int write
 {
   _Atomic uint64_t *place = &(writes ? mic_cells.writes : mic_cells.reads)[cell];
   _Atomic uint32_t *last = writes ? &block->last_write : &block->last_read;
-  uint32_t *pcs = &(writes ? mic_cells.write_pcs : mic_cells.read_pcs)[cell], own = (uint32_t) (uintptr_t) pc, there;
+  uint32_t *pcs = &(writes ? mic_cells.write_pcs : mic_cells.read_pcs)[cell], there;
   uint64_t before = atomic_load_explicit (place, memory_order_relaxed), word;
   uint32_t interval = mine >> 16 & 0xffffff;
   uint64_t whole = (uint64_t) (((before ^ mine) & ~0xffull) == 0) * (before & 0xff);
@@ -54,10 +69,7 @@ mic_note_first (uint64_t cell, struct mic_block *block, uint64_t mine, int write
     mic_keep_before (cell, block, before, *pcs);
   if (atomic_load_explicit (last, memory_order_relaxed) < interval)
     atomic_store_explicit (last, interval, memory_order_relaxed);
-  there = __atomic_exchange_n (pcs, own, __ATOMIC_RELAXED);
-  word = atomic_exchange (place, mine | whole);
-  if (__builtin_expect (word != before, 0) && __atomic_load_n (pcs, __ATOMIC_RELAXED) != own)
-    there = __atomic_exchange_n (pcs, own, __ATOMIC_RELAXED); /* the other one's came between the two exchanges */
+  word = mic_exchange_note (place, before, mine | whole, pcs, pc, &there);
   if (!writes)
     {
       if (word != before && mic_is_anothers (word, mine))

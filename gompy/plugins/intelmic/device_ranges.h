@@ -218,15 +218,14 @@ static int
 mic_note_block (uint64_t offset, int writes, const void *pc)
 {
   struct mic_block *block = &mic_blocks[offset / MIC_BLOCK];
+  _Atomic uint64_t *place = writes ? &block->write : &block->read;
+  uint64_t before = atomic_load_explicit (place, memory_order_relaxed), word;
   uint32_t there;
-  uint64_t word;
   if (mic_has_atomics (block) || (writes && !mic_is_block_ordered (offset, 1)))
     return 0;
   if (!writes)
     mic_keep_block_before (block);
-  there = __atomic_exchange_n (writes ? &block->write_pc : &block->read_pc, (uint32_t) (uintptr_t) pc,
-                               __ATOMIC_RELAXED);
-  word = atomic_exchange (writes ? &block->write : &block->read, mic_word | 0xff);
+  word = mic_exchange_note (place, before, mic_word | 0xff, writes ? &block->write_pc : &block->read_pc, pc, &there);
   if (writes && mic_has_met (offset, word, there, mic_word | 0xff, pc))
     return 1;
   return !mic_has_atomics (block) && (!writes || !mic_is_first () || mic_is_block_ordered (offset, 1))
