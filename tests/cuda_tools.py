@@ -32,6 +32,13 @@ def _no_compiler() -> str:
     return "" if "nvptx64" in targets else f"{compiler.path} has no nvptx64"
 
 
+def skip_unknown(architecture: int) -> None:
+    """Skip a test whose architecture the chosen clang is too old for."""
+    chosen = clang.chosen()
+    if architecture > 86 and clang.release(chosen.path) < 16:
+        pytest.skip(f"{chosen.words[0]} does not know sm_{architecture}")
+
+
 needs_cuda_compiler = pytest.mark.skipif(bool(_no_compiler()), reason=_no_compiler())
 has_executor = pytest.mark.skipif(not EXECUTOR.exists(), reason="the PTX executor is not built")
 

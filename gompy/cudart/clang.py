@@ -62,12 +62,10 @@ def library_folders(path: str) -> list[str]:
     return [folder for words in (os.environ.get("LIBRARY_PATH", ""), *own) for folder in words.split(":") if folder]
 
 
-UNSET: Final = ("-Xclang", "-no-enable-noundef-analysis")
-"""For device code.  `int x; if (leader) x = atomicAdd (…); x = __shfl_sync (mask, x, leader)` is how CUDA programs are
-written: other lanes pass a variable that has no value.  clang takes a function's argument without a value for a case
-that cannot be, and dropped the condition.  CUDA's own compiler does not."""
-KNOWS_UNSET: Final = 15
-"""The first release that does so, and has the option."""
+UNSET: Final = ((15, "-no-enable-noundef-analysis"), (14, "-disable-noundef-analysis"))
+"""For device code, by the first release that has it.  `int x; if (leader) x = atomicAdd (…); x = __shfl_sync (mask, x,
+leader)` is how CUDA programs are written: other lanes pass a variable that has no value.  clang takes a function's
+argument without a value for a case that cannot be, and dropped the condition.  CUDA's own compiler does not."""
 KNOWS_FEATURE: Final = 15
 """The first release that has --cuda-feature."""
 
@@ -83,7 +81,7 @@ def feature_words(architecture: int, release: int) -> list[str]:
 def device_words(architecture: int, source: str, output: str, release: int) -> list[str]:
     """What makes PTX of a source, before the user's words, by a release of clang."""
     return [
-        *(UNSET if release >= KNOWS_UNSET else ()),
+        *("-Xclang", next(option for first, option in UNSET if release >= first)),
         *("-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch=sm_{architecture}", *NO_SDK),
         *(*feature_words(architecture, release), *HEADERS, "-fno-crash-diagnostics", "-S", source, "-o", output),
     ]

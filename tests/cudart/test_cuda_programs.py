@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cuda_tools import has_driver, needs_cuda_compiler
+from cuda_tools import has_driver, needs_cuda_compiler, skip_unknown
 from test_cuda_cc import PROGRAMS, compiled, result
 
 FOLDER = PROGRAMS / "cuda"
@@ -26,6 +26,7 @@ pytestmark = [needs_cuda_compiler, has_driver]
     [(p.stem, arch) for p in sorted(FOLDER.glob("*.cu")) for arch in ARCHITECTURES.get(p.stem, ("sm_80",))],
 )
 def test_program(name: str, architecture: str, tmp_path: Path) -> None:
+    skip_unknown(int(architecture.removeprefix("sm_")))
     program = compiled(tmp_path, FOLDER / f"{name}.cu", "-std=c++17", "-O2", f"-arch={architecture}")
     settings = {"GOMPY_CUDA_ARCH": architecture} if architecture > "sm_80" else {}
     assert result(program, **settings) == (0, f"{name}: right\n", "")

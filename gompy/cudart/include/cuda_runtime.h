@@ -50,6 +50,9 @@ extern "C" cudaError_t cudaConfigureCall (dim3 grid, dim3 block, size_t shared =
 typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 
+#if __clang_major__ < 15
+#include "gompy_clang14.h"
+#endif
 #include <__clang_cuda_builtin_vars.h>
 #include "gompy_libdevice.h" /* for clang's __clang_cuda_libdevice_declares.h */
 #include <__clang_cuda_device_functions.h>
@@ -64,6 +67,9 @@ typedef uint64_t cuuint64_t;
 #define __reduce_and_sync gompy_clang_reduce_and_sync
 #define __reduce_or_sync gompy_clang_reduce_or_sync
 #define __reduce_xor_sync gompy_clang_reduce_xor_sync
+#if __clang_major__ < 15
+#include "gompy_clang14_shuffles.h"
+#endif
 #include <__clang_cuda_intrinsics.h>
 #undef __reduce_add_sync
 #undef __reduce_min_sync
