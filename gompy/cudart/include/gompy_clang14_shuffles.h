@@ -1,5 +1,5 @@
 /* Shuffles of clang 14: in its header those of unsigned long long call themselves, so that a kernel with one was taken
-   for code that cannot be, and was empty.  Included by cuda_runtime.h in front of clang's header, which it includes.  */
+   for code that cannot be, and was empty.  Included by cuda_runtime.h before clang's header, which this includes.  */
 #ifndef GOMPY_CLANG14_SHUFFLES_H
 #define GOMPY_CLANG14_SHUFFLES_H
 

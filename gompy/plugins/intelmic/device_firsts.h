@@ -39,8 +39,8 @@ mic_has_met (uint64_t offset, uint64_t word, uint32_t there, uint64_t mine, cons
   return 1;
 }
 
-/* Exchange NOTE for what *PLACE has, which BEFORE was, and with it its place of code in *PCS, which comes back in *THERE.
-   Another one's two exchanges may come between these two.  */
+/* Exchange NOTE for what *PLACE has, which BEFORE was, and with it its place of code in *PCS, which comes back in
+   *THERE.  Another one's two exchanges may come between these two.  */
 static inline uint64_t
 mic_exchange_note (_Atomic uint64_t *place, uint64_t before, uint64_t note, uint32_t *pcs, const void *pc,
                    uint32_t *there)
