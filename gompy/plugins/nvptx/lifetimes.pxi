@@ -4,36 +4,35 @@ cdef enum:
     SHARED_POOL = 8192  # bytes
 
 
+cdef bint is_size(const char *text, size_t *bytes) noexcept nogil:
+    """Whether a text is a number of bytes up to INT32_MAX, which `bytes` has then."""
+    cdef char *end = NULL
+    bytes[0] = strtoul(text, &end, 10)
+    return end != text and not end[0] and text[0] != c'-' and bytes[0] <= INT32_MAX
+
+
 cdef void read_stack(Device *d) noexcept nogil:
     """GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE, as in later plugins of GCC; 0: as the driver has it."""
     cdef const char *text = secure_getenv(b"GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE")
-    cdef char *end = NULL
     cdef size_t bytes = 0
     if text != NULL and text[0]:
-        bytes = strtoul(text, &end, 10)
-        d.stack_chosen = True
-        if end[0] or text[0] == c'-' or bytes > INT32_MAX:
+        d.stack_chosen = is_size(text, &bytes)
+        if not d.stack_chosen:
             GOMP_PLUGIN_error(b"GOMP_NVPTX_NATIVE_GPU_THREAD_STACK_SIZE=%s: not a number of bytes up to %d; using the "
                               b"driver's own", text, INT32_MAX)
             bytes = 0
-            d.stack_chosen = False
     set_stack(d, bytes)
 
 
 cdef void read_shared_pool(Device *d) noexcept nogil:
     """GOMP_NVPTX_LOWLAT_POOL."""
     cdef const char *text = secure_getenv(b"GOMP_NVPTX_LOWLAT_POOL")
-    cdef char *end = NULL
-    cdef unsigned long bytes
-    d.shared_pool = SHARED_POOL
-    if text == NULL:
-        return
-    bytes = strtoul(text, &end, 10)
-    if end == text or end[0] or text[0] == c'-' or bytes > INT32_MAX:
+    cdef size_t bytes = SHARED_POOL
+    if text != NULL and not is_size(text, &bytes):
         GOMP_PLUGIN_error(b"GOMP_NVPTX_LOWLAT_POOL=%s: not a number of bytes up to %d; using %d", text, INT32_MAX,
                           SHARED_POOL)
-    else:
-        d.shared_pool = <unsigned> bytes
+        bytes = SHARED_POOL
+    d.shared_pool = <unsigned> bytes
 
 
 cdef Device *open_device(int n) noexcept nogil:
