@@ -28,6 +28,9 @@ __all__ = ["Relay"]  # of the benchmarks, for these tests
 PROGRAMS = ROOT / "tests" / "programs"
 PLUGIN = ROOT / "gompy" / "_native" / "lib" / "libgomp-plugin-remote.so.1"
 
+PATIENT = {"GOMPY_REMOTE_TOKEN_FILE": "token", "GOMPY_REMOTE_TIMEOUT": "60"}
+"""For programs: on a busy machine a worker may need more than the usual three seconds for its first answer."""
+
 
 def sockets_refused() -> bool:
     """Whether there is no loopback here."""
@@ -76,6 +79,38 @@ class Served:
         """End it, and wait."""
         self.process.terminate()
         self.process.wait(60)
+
+
+class Begun:
+    """A program that is in a region of a server's device; `at` is where it goes to, if not to the server itself.
+
+    After `silence` seconds it takes its worker for lost; after more, where a busy machine lets none begin in that time.
+    """
+
+    def __init__(self, tools: Tools, served: Served, how: str = "stay", *, at: str = "", silence: int = 60) -> None:
+        env = {**tools.env, "GOMPY_REMOTE": at or f"127.0.0.1:{served.port}"}
+        while True:
+            self.process = subprocess.Popen(
+                ["./remote_end", how],
+                cwd=tools.work,
+                env={**env, "GOMPY_REMOTE_TIMEOUT": str(silence)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            if self.process.stdout and self.process.stdout.readline() == "begun 1\n":
+                break
+            _, said = self.process.communicate(timeout=100)
+            assert silence < 60, said
+            silence *= 4
+            eventually(lambda: served.workers() == [], "a worker is left")
+        (self.worker,) = served.workers()
+
+    def end(self) -> str:
+        """Its last words, when it has ended."""
+        _, stderr = self.process.communicate(timeout=100)
+        assert self.process.returncode == 1
+        return stderr.strip()
 
 
 def children(pid: int) -> list[int]:

@@ -25,7 +25,7 @@ has_dask = pytest.mark.skipif(bool(LACKING), reason=f"not installed: {' '.join(L
 def tools(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
     """The commands; programs without a device fail."""
     tools = Tools(bin_folder, tmp_path_factory.mktemp("cluster"))
-    tools.env |= {"OMP_TARGET_OFFLOAD": "mandatory", "TMPDIR": str(tools.work)}
+    tools.env |= {"OMP_TARGET_OFFLOAD": "mandatory", "TMPDIR": str(tools.work), "GOMPY_REMOTE_TIMEOUT": "60"}
     for name in ("remote_maps", "remote_end"):
         tools.ok("gompcc", "-O2", "-fopenmp", PROGRAMS / f"{name}.c", "-o", name)
     return tools

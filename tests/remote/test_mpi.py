@@ -30,7 +30,8 @@ def obstacle(tools: Tools) -> str:
 def tools(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
     """The commands; Open MPI takes more ranks than there are cores."""
     tools = Tools(bin_folder, tmp_path_factory.mktemp("mpi"))
-    tools.env |= {**AS_ROOT, "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMP_TARGET_OFFLOAD": "mandatory"}
+    tools.env |= {**AS_ROOT, "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    tools.env |= {"OMP_TARGET_OFFLOAD": "mandatory", "GOMPY_REMOTE_TIMEOUT": "60"}
     if reason := obstacle(tools):
         pytest.skip(reason)
     tools.ok("gompcc", "-O2", "-fopenmp", PROGRAMS / "remote_maps.c", "-o", "remote_maps")

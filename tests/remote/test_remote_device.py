@@ -6,7 +6,6 @@ import hashlib
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from driver_tools import Tools, needs
-from remote_tools import PROGRAMS, Served, at, children, eventually, gone, has_remote, pretender
+from remote_tools import PATIENT, PROGRAMS, Begun, Served, at, children, eventually, gone, has_remote, pretender
 
 from gompy.remote import handshake
 
@@ -26,7 +25,7 @@ pytestmark = has_remote
 def tools(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Tools:
     """The commands; programs run on the devices of GOMPY_REMOTE."""
     tools = Tools(bin_folder, tmp_path_factory.mktemp("remote"))
-    tools.env |= {"GOMPY_PLUGINS": "remote", "GOMPY_REMOTE_TOKEN_FILE": "token", "OMP_TARGET_OFFLOAD": "mandatory"}
+    tools.env |= {"GOMPY_PLUGINS": "remote", "OMP_TARGET_OFFLOAD": "mandatory", **PATIENT}
     for name in ("remote_maps", "remote_threads", "remote_end", "remote_many"):
         tools.ok("gompcc", "-O2", "-fopenmp", PROGRAMS / f"{name}.c", "-o", name)
     return tools
@@ -323,40 +322,22 @@ def test_damaged_frames_end_the_worker(tools: Tools, frame: bytes, served: Serve
     eventually(lambda: served.workers() == [], "a worker is left")
 
 
-class Begun:
-    """A program that is in a region."""
-
-    def __init__(self, tools: Tools, served: Served, how: str = "stay") -> None:
-        self.process = subprocess.Popen(
-            ["./remote_end", how],
-            cwd=tools.work,
-            env={**tools.env, **at(served)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout and self.process.stdout.readline() == "begun 1\n"
-        (self.worker,) = served.workers()
-        (self.device,) = children(self.worker)
-
-
 def test_worker_killed(tools: Tools, own: Served) -> None:
     """One line names region and host; the device's process ends with the worker."""
     begun = Begun(tools, own)
+    (device,) = children(begun.worker)
     os.kill(begun.worker, signal.SIGKILL)
-    _, stderr = begun.process.communicate(timeout=60)
     host = at(own)["GOMPY_REMOTE"]
     text = f"remote device 0 ({host}): lost: its worker has closed the connection, in region main._omp_fn.1"
-    assert (begun.process.returncode, stderr.strip()) == (1, f"libgomp: {text}")
-    eventually(lambda: gone(begun.device), "the device's process is left")
+    assert begun.end() == f"libgomp: {text}"
+    eventually(lambda: gone(device), "the device's process is left")
 
 
 def test_worker_stopped(tools: Tools, own: Served) -> None:
     """A worker that is there but silent is lost, too."""
-    begun = Begun(tools, own)
+    begun = Begun(tools, own, silence=1)
     os.kill(begun.worker, signal.SIGSTOP)
-    _, stderr = begun.process.communicate(timeout=60)
-    assert "lost: its worker does not answer, in region main._omp_fn.1" in stderr
+    assert "lost: its worker does not answer, in region main._omp_fn.1" in begun.end()
     os.kill(begun.worker, signal.SIGKILL)
 
 
@@ -364,20 +345,21 @@ def test_worker_stopped(tools: Tools, own: Served) -> None:
 def test_client_killed(tools: Tools, own: Served, number: int) -> None:
     """Worker and device end with the client, also in the midst of a region."""
     begun = Begun(tools, own)
+    (device,) = children(begun.worker)
     begun.process.send_signal(number)
     begun.process.communicate(timeout=60)
-    eventually(lambda: gone(begun.worker) and gone(begun.device), "worker or device is left")
+    eventually(lambda: gone(begun.worker) and gone(device), "worker or device is left")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_server_ended(tools: Tools, own: Served, number: int) -> None:
     """Its workers end with it, and their clients are told."""
     begun = Begun(tools, own)
+    (device,) = children(begun.worker)
     own.process.send_signal(number)
-    _, stderr = begun.process.communicate(timeout=60)
-    assert "lost: its worker has closed the connection, in region main._omp_fn.1" in stderr
+    assert "lost: its worker has closed the connection, in region main._omp_fn.1" in begun.end()
     own.process.wait(60)
-    eventually(lambda: gone(begun.worker) and gone(begun.device), "worker or device is left")
+    eventually(lambda: gone(begun.worker) and gone(device), "worker or device is left")
 
 
 @pytest.mark.parametrize(
