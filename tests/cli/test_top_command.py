@@ -154,8 +154,17 @@ def test_a_process_that_nobody_has_waited_for(built: Tools) -> None:
 @needs("script")
 def test_a_narrow_terminal(built: Tools, waiting: subprocess.Popen[str]) -> None:
     """A row is cut, not broken."""
-    command = f"stty cols 40 rows 20; timeout 4 gompy top {waiting.pid} --interval 0.5"
-    text = built.run("script", "-qec", command, "/dev/null").stdout
+    command = ["script", "-qec", f"stty cols 40 rows 20; gompy top {waiting.pid} --interval 0.05", "/dev/null"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=built.env) as view:
+        assert waiting.stdin and view.stdout
+        text = ""
+        while "running" not in text:
+            line = view.stdout.readline()
+            assert line, text
+            text += line
+        waiting.stdin.close()
+        waiting.wait()
+        text += view.communicate(timeout=60)[0]
     rows = [line for line in text.replace("\r", "\n").split("\n") if line.startswith("0 ")]
     assert rows and all("running" in row and len(row) <= 40 for row in rows)
 

@@ -152,7 +152,7 @@ def test_a_process_that_dies(cuda: Driver, reaped: bool) -> None:
     """What it has recorded does not happen any more: who waits is told, also its parent, who has not yet asked."""
     event = cuda.handle("cuEventCreate", SHARED)
     text = """
-call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: time.sleep(60))
+call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: time.sleep(300))
 cuda.cuLaunchHostFunc(s, ctypes.cast(call, ctypes.c_void_p), None)
 say(cuda.cuEventRecord(e, s))
 input()
@@ -163,7 +163,7 @@ input()
         other.send_signal(signal.SIGKILL)
         if reaped:
             other.wait()
-        alarm = threading.Timer(20, other.wait)  # without which a failure would take for ever
+        alarm = threading.Timer(60, other.wait)  # without which a failure would take for ever
         alarm.start()
         assert cuda.cuEventSynchronize(event) == LAUNCH_FAILED
         assert cuda.cuEventQuery(event) == LAUNCH_FAILED

@@ -151,11 +151,19 @@ static void detached (void)
 /* Nobody waits: the end of the program does. */
 static void unawaited (void)
 {
-  static int x;
-#pragma omp target nowait map (tofrom: x)
-  { usleep (50000); printf ("region\n"); }
+  static int x, go;
+#pragma omp target enter data map (to: go)
+#pragma omp target nowait map (tofrom: x) map (to: go)
+  {
+    while (!__atomic_load_n (&go, __ATOMIC_SEQ_CST))
+      usleep (100);
+    usleep (50000);
+    printf ("region\n");
+  }
   printf ("main\n");
   fflush (stdout);
+  go = 1;
+#pragma omp target update to (go)
 }
 
 /* Many more than may be deferred. */

@@ -244,8 +244,11 @@ together (int n)
 	  usleep (100);
       }
     }
-  sleep (1); /* the host need not help */
+  for (int tries = 6000; begun[0] < n && --tries;) /* the host need not help */
+    {
+      usleep (10000);
 #pragma omp target update from(begun)
+    }
   printf ("%d begun\n", begun[0]);
 #pragma omp taskwait
 #pragma omp target exit data map(delete: begun)
