@@ -200,6 +200,7 @@ def faults_of(place: Workplace, device: str, program: int, where: str, call: str
     for number in counted:
         hit, text = inject(place, Fault(device, program, where, call, number))
         if text:
+            print(f"FAIL: {text}", flush=True)
             wrong.append(text)
         if not hit:
             break
@@ -225,7 +226,6 @@ def main() -> int:
         work = [(d, p, where, c) for c in options.call or CALLS for d, p in chosen for where in DEVICES[d][1]]
         with ThreadPoolExecutor(options.jobs) as pool:
             wrong = [t for found in pool.map(lambda w: faults_of(place, *w, options.number), work) for t in found]
-        print("".join(f"FAIL: {text}\n" for text in wrong), end="")
         print(f"{place.runs} faults, {len(wrong)} ended wrong")
     finally:
         shutil.rmtree(folder)
