@@ -335,7 +335,7 @@ def test_worker_killed(tools: Tools, own: Served) -> None:
 
 def test_worker_stopped(tools: Tools, own: Served) -> None:
     """A worker that is there but silent is lost, too."""
-    begun = Begun(tools, own, silence=1)
+    begun = Begun(tools, own, silence=3)
     os.kill(begun.worker, signal.SIGSTOP)
     assert "lost: its worker does not answer, in region main._omp_fn.1" in begun.end()
     os.kill(begun.worker, signal.SIGKILL)
