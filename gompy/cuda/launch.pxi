@@ -3,8 +3,7 @@
 cdef struct launch_attribute:  # CUlaunchAttribute
     int kind
     int apart
-    int value                  # the first word of a union
-    int rest[15]
+    unsigned value[16]         # a union
 
 
 cdef int check_launch(function *f, const unsigned *grid, const unsigned *block, unsigned shared) noexcept nogil:
@@ -196,18 +195,36 @@ cdef public int cuLaunchCooperativeKernel(void *p, unsigned grid_x, unsigned gri
     return launch_kernel(p, grid, block, shared, queue, params, NULL, True)
 
 
+cdef inline bint only_tells(int kind) noexcept nogil:
+    """Whether a launch attribute says what is quick, so that a launch without it is right, too."""
+    return kind in (
+        CU_LAUNCH_ATTRIBUTE_IGNORE, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+        CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+        CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, CU_LAUNCH_ATTRIBUTE_PRIORITY,
+        CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+        CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+        CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING,
+    )
+
+
 cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **params, void **extra) noexcept nogil:
-    """Queue a kernel; of launch attributes that of cooperative ones is supported."""
+    """Queue a kernel with attributes.  Those that only tell what is quick have no effect; clusters of more than a block,
+    events of parts of a launch and nodes that kernels change: CUDA_ERROR_NOT_SUPPORTED."""
     cdef unsigned i
     cdef const launch_attribute *attributes
+    cdef const launch_attribute *a
     cdef bint together = False
     if config == NULL or (config.numAttrs and config.attrs == NULL):
         return CUDA_ERROR_INVALID_VALUE
     attributes = <const launch_attribute *>config.attrs
     for i in range(config.numAttrs):
-        if attributes[i].kind == CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-            together = attributes[i].value != 0
-        elif attributes[i].kind != CU_LAUNCH_ATTRIBUTE_IGNORE:
+        a = &attributes[i]
+        if a.kind == CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            together = a.value[0] != 0
+        elif a.kind == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            if a.value[0] > 1 or a.value[1] > 1 or a.value[2] > 1:
+                return CUDA_ERROR_NOT_SUPPORTED
+        elif not only_tells(a.kind):
             return CUDA_ERROR_NOT_SUPPORTED
     return launch_kernel(p, &config.gridDimX, &config.blockDimX, config.sharedMemBytes, config.hStream, params, extra,
                          together)

@@ -173,7 +173,7 @@ def test_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cooperative_launches(cuda: Driver) -> None:
-    """As many blocks as the device holds at a time, also by an attribute of cuLaunchKernelEx."""
+    """As many blocks as the device holds at a time."""
     cuda.context()
     module = cuda.handle("cuModuleLoadData", STORE.encode())
     store, each, processors = cuda.handle("cuModuleGetFunction", module, b"store"), c_int(), cuda.attribute(16)
@@ -186,11 +186,31 @@ def test_cooperative_launches(cuda: Driver) -> None:
     assert cuda.cuLaunchCooperativeKernel(store, most + 1, 1, 1, 1024, 1, 1, 0, None, params) == 720
     cuda.ok("cuCtxSynchronize")
     assert cuda.get(to.value, 4) == b"\5\0\0\0"
-    for kind, flag, blocks, answer in ((2, 1, most + 1, 720), (2, 0, most + 1, SUCCESS), (4, 1, 1, NOT_SUPPORTED)):
-        attribute = ctypes.create_string_buffer(struct.pack("<iii", kind, 0, flag).ljust(72, b"\0"))
-        config = struct.pack("<7I4xQQI4x", blocks, 1, 1, 1024, 1, 1, 0, 0, ctypes.addressof(attribute), 1)
-        assert cuda.cuLaunchKernelEx(config, store, params, None) == answer
-    cuda.ok("cuCtxSynchronize")
+
+
+def test_launches_with_attributes(cuda: Driver) -> None:
+    """Attributes that only tell what is quick have no effect, as a cluster of one block; others are refused."""
+    cuda.context()
+    store = cuda.handle("cuModuleGetFunction", cuda.handle("cuModuleLoadData", STORE.encode()), b"store")
+    to, value, each = c_uint64(cuda.put(bytes(4))), c_int(), c_int()
+    params = (c_void_p * 2)(ctypes.addressof(to), ctypes.addressof(value))
+    cuda.ok("cuOccupancyMaxActiveBlocksPerMultiprocessor", byref(each), store, 1024, 0)
+    too_many = each.value * cuda.attribute(16) + 1
+
+    def launch(kind: int, *words: int, blocks: int = 1) -> int:
+        attribute = ctypes.create_string_buffer(struct.pack(f"<ii{len(words)}I", kind, 0, *words).ljust(72, b"\0"))
+        config = struct.pack("<7I4xQQI4x", blocks, 1, 1, 32, 1, 1, 0, 0, ctypes.addressof(attribute), 1)
+        status: int = cuda.cuLaunchKernelEx(config, store, params, None)
+        return status
+
+    assert [launch(2, flag, blocks=too_many * 32) for flag in (1, 0)] == [720, SUCCESS]
+    for value.value, kind in enumerate((0, 1, 3, 4, 5, 6, 8, 9, 10, 11, 14, 16), 100):
+        assert launch(kind, 1, 1, 1) == SUCCESS, kind
+        cuda.ok("cuCtxSynchronize")
+        assert cuda.get(to.value, 4) == struct.pack("<i", value.value)
+    for cluster in ((2, 1, 1), (1, 2, 1), (1, 1, 2)):
+        assert launch(4, *cluster, blocks=2) == NOT_SUPPORTED
+    assert [launch(kind, 1) for kind in (7, 12, 13, 99)] == [NOT_SUPPORTED] * 4
 
 
 def test_memory_is_freed_without_a_context(cuda: Driver) -> None:
