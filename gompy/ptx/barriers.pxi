@@ -46,13 +46,57 @@ cdef inline uint32_t cluster_clocks(runner *r) noexcept nogil:
     return CLUSTER_BARRIER + (r.cluster_phase & 1)
 
 
-cdef void *meet_cluster(gompy_warp *w, int kind, void *sp) noexcept nogil:
-    """barrier.cluster: the stack to go on with.  A cluster is one block; arriving and waiting are two things."""
+cdef uint32_t owed_arrivals(runner *r, uint32_t warp, uint32_t lanes) noexcept nogil:
+    """Lanes arrive for which their warp has counted already: the others of them."""
+    cdef uint32_t *owed = r.cluster_owed[warp]
+    cdef uint32_t some = lanes, lane, left = 0
+    while some:
+        lane = <uint32_t> gompy_lowest(some)
+        some &= some - 1
+        if owed[lane]:
+            owed[lane] -= 1
+            lanes &= ~(<uint32_t> 1 << lane)
+    for lane in range(32):
+        left |= owed[lane]
+    if left == 0:
+        r.cluster_owing &= ~(<uint32_t> 1 << warp)
+    return lanes
+
+
+cdef void owe_arrivals(runner *r, uint32_t warp, uint32_t lanes) noexcept nogil:
+    """A warp counts without these lanes."""
+    cdef uint32_t lane
+    if lanes == 0:
+        return
+    if not r.cluster_owing >> warp & 1:
+        memset(r.cluster_owed[warp], 0, sizeof(r.cluster_owed[warp]))
+        r.cluster_owing |= <uint32_t> 1 << warp
+    for lane in range(32):
+        r.cluster_owed[warp][lane] += lanes >> lane & 1
+
+
+cdef bint count_in_cluster(runner *r, uint32_t warp) noexcept nogil:
+    """A warp has arrived at the cluster's barrier.  Whether others than warp 0 go on."""
+    r.cluster_come[warp] = 0
+    r.clustered |= <uint32_t> 1 << warp
+    r.barriers[CLUSTER_BARRIER].all_arrived += 1
+    return release_cluster(r) if barrier_complete(r, CLUSTER_BARRIER) else False
+
+
+cdef void *meet_cluster(gompy_warp *w, uint32_t mask, int kind, void *sp) noexcept nogil:
+    """barrier.cluster: the stack to go on with.  A cluster is one block; arriving and waiting are two things.
+
+    A warp counts when all of its lanes have arrived.  Lanes that wait before the others have come let it count, for
+    they keep the others from coming: what those owe is no arrival of the next phase.
+    """
     cdef runner *r = <runner *> w.runner
     cdef barrier_state *b = &r.barriers[CLUSTER_BARRIER]
-    cdef uint32_t own = <uint32_t> 1 << w.warpid
+    cdef uint32_t own = <uint32_t> 1 << w.warpid, lanes = w.mask & ~w.exited
     cdef bint others = False
     if kind == BARRIER_CLUSTER_WAIT:
+        if r.cluster_come[w.warpid] & mask:
+            owe_arrivals(r, w.warpid, lanes & ~r.cluster_come[w.warpid])
+            others = count_in_cluster(r, w.warpid)
         if r.clustered & own:
             w.barrier = CLUSTER_BARRIER
             b.waiting |= own
@@ -61,18 +105,19 @@ cdef void *meet_cluster(gompy_warp *w, int kind, void *sp) noexcept nogil:
         if r.launch.races != NULL:
             gompy_race_come(r.launch.races, w.warpid)
             gompy_race_leave(r.launch.races, w.warpid, cluster_clocks(r) ^ 1)
+        return stack_behind(w) if others and w.warpid == 0 else sp
+    if r.cluster_owing & own:
+        mask = owed_arrivals(r, w.warpid, mask)
+    if mask == 0 or r.clustered & own:
         return sp
-    if r.clustered & own:
-        return sp  # another lane has
     if r.launch.races != NULL:
         # Who has ended since it arrived is not counted any more, but what it knew is.
         gompy_race_arrive_cluster(r.launch.races, w.warpid, cluster_clocks(r), r.used >> CLUSTER_BARRIER & 1 == 0,
                                   kind == BARRIER_CLUSTER_RELAXED)
-    r.clustered |= own
     r.used |= <uint32_t> 1 << CLUSTER_BARRIER
-    b.all_arrived += 1
-    if barrier_complete(r, CLUSTER_BARRIER):
-        others = release_cluster(r)
+    r.cluster_come[w.warpid] |= mask
+    if lanes & ~r.cluster_come[w.warpid] == 0:
+        others = count_in_cluster(r, w.warpid)
     return stack_behind(w) if others and w.warpid == 0 else sp
 
 
@@ -136,7 +181,7 @@ cdef void *meet_warps(gompy_warp *w, uint32_t mask, int kind, uint32_t number, u
             w.barrier = 0
             return stack_behind(w)
     if kind > BARRIER_ARRIVE:
-        return meet_cluster(w, kind, sp)
+        return meet_cluster(w, mask, kind, sp)
     if number > 15:
         stop_warp(w, mask, PTX_ERROR_ILLEGAL_INSTRUCTION, 0, <code_unit *> unit, line, "barrier number above 15")
     if threads % 32:

@@ -95,6 +95,9 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     uint32_t used                       # a bit for each barrier that somebody has arrived at
     uint32_t clustered                  # a bit for each warp that has arrived at the cluster's barrier
     uint32_t cluster_phase              # how often that was complete
+    uint32_t cluster_come[32]           # of each warp that has not arrived: its lanes that have
+    uint32_t cluster_owing              # a bit for each warp that has arrived before some of its lanes,
+    uint32_t cluster_owed[32][32]       # and how often before each; set where the bit is
     run *launch
     gompy_warp *current                 # the warp at work
     uint32_t ready                      # a bit for each warp that does not wait, and is not done

@@ -215,7 +215,9 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     r.ended = False
     if r.used:
         memset(r.barriers, 0, sizeof(r.barriers))
+        memset(r.cluster_come, 0, sizeof(r.cluster_come))
         r.used = r.clustered = 0
+    r.cluster_owing = 0
     if shared > r.shared_room and not make_shared(r, shared):
         no_launch_memory(launch, "no memory for the shared memory of a block")
         return False

@@ -118,6 +118,46 @@ def test_who_has_ended_is_not_waited_for(device: Device) -> None:
     assert found[:128] == [0] * 64 + [9] * 32 + [0] * 32
 
 
+HALVES = "and.b32 %r2, %t, 16; setp.eq.u32 %s, %r2, 0; @%s bra low;"
+"""Lanes 16 to 31 of each warp go on, the others to `low`."""
+
+
+MEET = "barrier.cluster.arrive; barrier.cluster.wait;"
+WRITE_LATE = f"""mov.u32 %r1, 0; turn: nanosleep.u32 10; add.u32 %r1, %r1, 1; setp.lt.u32 %q, %r1, 20; @%q bra turn;
+        mov.u32 %r1, 9; st.volatile.shared.u32 [%a0], %r1; {MEET} bra.uni out;"""
+
+
+def test_a_warp_arrives_in_two_parts(device: Device) -> None:
+    """The second part's arrival is none of the next phase: who waits there waits for all warps."""
+    body = f"""mov.u64 %a0, box; mov.u32 %r0, 0; setp.lt.u32 %p, %t, 32; @!%p bra second;
+        {HALVES} barrier.cluster.arrive; bra.uni met; low: barrier.cluster.arrive; met: barrier.cluster.wait;
+        {WRITE_LATE} second: {MEET} {MEET} ld.volatile.shared.u32 %r0, [%a0]; out: st.global.u32 [%o], %r0;"""
+    assert run(device, body, before=BOX, threads=64)[:64].tolist() == [0] * 32 + [9] * 32
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_a_warp_waits_in_two_parts(device: Device, turns: int) -> None:
+    """Each part arrives and waits, some times, as the other warp does; then all meet once more."""
+    again = f"add.u32 %r5, %r5, 1; setp.lt.u32 %q, %r5, {turns};"
+    body = f"""mov.u64 %a0, box; mov.u32 %r0, 0; mov.u32 %r5, 0; setp.lt.u32 %p, %t, 32; @!%p bra second;
+        {HALVES} high: {MEET} {again} @%q bra high; bra.uni met; low: {MEET} {again} @%q bra low;
+        met: {WRITE_LATE} second: {MEET} {again} @%q bra second; {MEET} ld.volatile.shared.u32 %r0, [%a0];
+        out: st.global.u32 [%o], %r0;"""
+    assert run(device, body, before=BOX, threads=64)[:64].tolist() == [0] * 32 + [9] * 32
+
+
+def test_part_of_a_warp_ends(device: Device) -> None:
+    """Half of the first warp ends without an arrival, or behind one: the other half counts for the warp."""
+    for first in ("", "barrier.cluster.arrive;"):
+        body = f"""mov.u64 %a0, box; mov.u32 %r0, 0; setp.lt.u32 %p, %t, 32; @!%p bra late;
+            {HALVES} {first} exit; low: barrier.cluster.arrive; barrier.cluster.wait;
+            ld.volatile.shared.u32 %r0, [%a0]; bra.uni out;
+            late: mov.u32 %r1, 9; st.volatile.shared.u32 [%a0], %r1; barrier.cluster.arrive; barrier.cluster.wait;
+            out: st.global.u32 [%o], %r0;"""
+        found = run(device, body, before=BOX, threads=64)[:64].tolist()
+        assert found == [9] * 16 + [0] * 48
+
+
 def test_warps_that_wait_for_different_barriers() -> None:
     """Nobody can go on: said with both, in checked code with its lines."""
     body = "setp.lt.u32 %p, %t, 32; @%p bra first; barrier.cluster.arrive; barrier.cluster.wait; first: bar.sync 0;"
