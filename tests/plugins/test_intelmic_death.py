@@ -84,8 +84,7 @@ void constant_store (int64_t **p)
 }
 void spin (int64_t **p)
 {
-  if (p) p[0][0] = 1;
-  for (;;) sink++;
+  for (__atomic_store_n (p[0], 1, __ATOMIC_SEQ_CST);;) sink++;
 }
 void large (int64_t **p)
 {
@@ -465,7 +464,7 @@ while True:
         ) as program:
             seen: set[int] = set()
             until = time.monotonic() + 60
-            while number % 3 and not seen and time.monotonic() < until:  # else a busy machine has all die at the start
+            while number % 2 and not seen and time.monotonic() < until:  # else a busy machine has none to kill yet
                 seen.update(devices_of(program.pid))
             end = time.monotonic() + 0.06 + chance.random() * 0.1
             while time.monotonic() < end:
