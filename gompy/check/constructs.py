@@ -50,12 +50,21 @@ def absent(now: Situation, event: Event) -> None:
         finding.mend = f"name the section, {target.item}: {name} alone is the pointer"
     elif gone is not None:
         finding.notes += now.history(gone)
-        finding.mend = f"remove this {what}, or the {gone.gone_by} before it"
-    elif "update" in what:
+        finding.mend = _of_removed(what, gone.gone_by)
+    if not finding.mend and "update" in what:
         finding.mend = mend("not-present", now.names.item(event, name) or "it", finding.place.file, now.acc)
-    else:
+    elif not finding.mend:
         finding.mend = f"remove {name or 'it'} from this {what}, or add the enter data that is missing"
     now.add(finding)
+
+
+def _of_removed(what: str, remover: str) -> str:
+    """What is to be done about a construct behind the one that has removed the mapping; empty: as if none had been."""
+    if not remover.startswith("the end of "):
+        return f"remove this {what}, or the {remover} before it"
+    if not remover.endswith(" data"):
+        return ""  # a region's own mapping was never meant to last
+    return f"move this {what} before {remover}" if "update" in what else f"remove this {what}: {remover} is before it"
 
 
 def failure(now: Situation, event: Event, text: str) -> None:
