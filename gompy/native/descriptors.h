@@ -17,15 +17,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Another descriptor, LEAST or above, for one below that was just made, closed by exec.  Returns -1 with errno set if
-   there is none.  */
+/* Another descriptor, LEAST or above, for the same, closed by exec.  Returns -1 with errno set if there is none.  */
+static inline int
+gompy_again (int fd, int least)
+{
+  int other = fcntl (fd, F_DUPFD_CLOEXEC, least);
+  if (other < 0 && errno == EINVAL)
+    errno = EMFILE;  /* so the kernel calls a least number that the limit on open files excludes */
+  return other;
+}
+
+/* The same for one below LEAST that was just made, which is closed.  */
 static inline int
 gompy_raised (int fd, int least)
 {
   int high, error;
   if (fd < 0 || fd >= least)
     return fd;
-  high = fcntl (fd, F_DUPFD_CLOEXEC, least);
+  high = gompy_again (fd, least);
   error = errno;
   close (fd);
   errno = error;
@@ -112,11 +121,15 @@ gompy_pipe (int ends[2])
   return pipe2 (ends, O_CLOEXEC) == 0 ? gompy_pair_not_standard (ends) : -1;
 }
 
-/* Another descriptor, LEAST or above, for the same.  */
-static inline int
-gompy_again (int fd, int least)
+/* The path of a descriptor's file: by the process's number, so that a debugger of it opens the same; as our own where
+   /proc is another namespace's, which has another process of that number, or none.  */
+static inline void
+gompy_path_of (int fd, char *path, size_t size)
 {
-  return fcntl (fd, F_DUPFD_CLOEXEC, least);
+  struct stat ours, there;
+  snprintf (path, size, "/proc/%d/fd/%d", (int) getpid (), fd);
+  if (fstat (fd, &ours) != 0 || stat (path, &there) != 0 || ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
+    snprintf (path, size, "/proc/self/fd/%d", fd);
 }
 
 /* Whether there is a descriptor of that number.  */

@@ -15,6 +15,7 @@ cdef extern from "gompy/native/descriptors.h" nogil:
     int gompy_socket(int family, int type)
     int gompy_place_for_child(int fd, int number)
     int gompy_again(int fd, int least)
+    void gompy_path_of(int fd, char *path, size_t size)
     int gompy_appends(int fd)
     int gompy_pidfd(int pid)
     void gompy_close_on_exec(int fd)

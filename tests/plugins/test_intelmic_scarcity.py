@@ -155,3 +155,12 @@ def test_no_proc(tools: Tools) -> None:
     done = tools.run("unshare", "-m", "sh", "-c", f"{hide}; exec ./sum", env={"TMPDIR": str(temporary)})
     assert (done.stdout, done.stderr, done.returncode) == ("5050 device\n", "", 0)
     assert not list(temporary.iterdir())
+
+
+def test_proc_of_another_namespace(tools: Tools) -> None:
+    """Where processes have other numbers than /proc knows, the image is found all the same."""
+    command = ["unshare", "-p", "-f", "sh", "-c"]
+    if subprocess.run([*command, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no namespace of one's own for processes")
+    done = tools.run(*command, "./sum; true")
+    assert (done.stdout, done.stderr, done.returncode) == ("5050 device\n", "", 0)

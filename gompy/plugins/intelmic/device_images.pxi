@@ -132,8 +132,7 @@ cdef void load_image(mic_slot *slot) noexcept nogil:
         if fd < 0:
             refuse_image(slot, strerror(errno))
             return
-        # by process number, not "self": a debugger of this process opens the same path
-        snprintf(path, sizeof(path), b"/proc/%d/fd/%d", <int>getpid(), fd)
+        gompy_path_of(fd, path, sizeof(path))
         name = path
     image.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)
     if image.handle == NULL:

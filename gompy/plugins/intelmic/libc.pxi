@@ -19,7 +19,7 @@ from gompy.native.atomics cimport (
 from gompy.native.clock cimport now_ns
 from gompy.native.descriptors cimport (
     O_CREAT, O_EXCL, O_RDONLY, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept,
-    gompy_memfd,
+    gompy_memfd, gompy_path_of,
     gompy_open, gompy_pidfd, gompy_pipe, gompy_still_ours)
 from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, dladdr, dlclose, dlerror, dlopen, dlsym)
