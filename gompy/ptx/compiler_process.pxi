@@ -144,8 +144,8 @@ cdef int run_compiler(cache *c, const char *requests, size_t size, text_buffer *
         or lseek(fds[0], 0, 0) != 0 or not write_kept(fds[3])
     ):
         error = gompy_errno()
-        snprintf(text, sizeof(text), "error: the PTX compiler cannot be started: a file in memory: %s\n",
-                 strerror(error))
+        snprintf(text, sizeof(text), "error: the PTX compiler cannot be started: a file in memory: %s%s\n",
+                 strerror(error), gompy_limit_hint(error))
         log_text(log, text)
         result = PTX_ERROR_OUT_OF_MEMORY
     else:
@@ -179,7 +179,8 @@ cdef int ask_compiler(cache *c, const char *python, int *fds, text_buffer *log) 
     if gompy_pipe(out) != 0:
         error = gompy_errno()
         free(clean)
-        snprintf(text, sizeof(text), "error: the PTX compiler cannot be started: a pipe: %s\n", strerror(error))
+        snprintf(text, sizeof(text), "error: the PTX compiler cannot be started: a pipe: %s%s\n", strerror(error),
+                 gompy_limit_hint(error))
         log_text(log, text)
         return PTX_ERROR_OUT_OF_MEMORY
     out[0], fds[1] = gompy_raised(out[0], GOMPY_FIRST_FD), gompy_raised(out[1], GOMPY_FIRST_FD)
@@ -198,8 +199,8 @@ cdef int ask_compiler(cache *c, const char *python, int *fds, text_buffer *log) 
             close(out[0])
         pthread_setcancelstate(cancel, NULL)
         snprintf(text, sizeof(text),
-                 "error: the PTX compiler needs Python, which did not start: %.300s (set GOMPY_PYTHON): %s\n", python,
-                 strerror(error))
+                 "error: the PTX compiler needs Python, which did not start: %.300s (set GOMPY_PYTHON): %s%s\n", python,
+                 strerror(error), gompy_limit_hint(error))
         log_text(log, text)
         return PTX_ERROR_JIT_COMPILER_NOT_FOUND
     heard = hear_answer(out[0], child, log)

@@ -64,14 +64,15 @@ cdef bint close_device(Device *d) noexcept nogil:
     """Give everything back to the driver; false after a message.
 
     When a context is lost the program ends: all is left to that, for other threads may be anywhere in the driver, or
-    wait for the end, and it would but repeat its error.  So it does when a region waits for the host's function that
-    has ended it.
+    wait for the end, and it would but repeat its error.  So it does when a region still runs, which another thread has
+    launched: it may never end, or wait for the host's function that has ended the program.
     """
     cdef LoadedImage *image
     cdef CUcontext current = NULL
     cdef bint down, good
-    if context_lost or d.calling:
+    if context_lost or d.calling or not gompy_quick_try(&d.launch_lock):
         return True
+    gompy_quick_release(&d.launch_lock)
     down = cuda.ctx_current(&current) == CUDA_ERROR_DEINITIALIZED
     good = down or enter_context(d)
     if good and not down:
