@@ -130,7 +130,7 @@ cdef inline void start_warp(runner *r, gompy_warp *w) noexcept nogil:
     w.place = r.places[r.nplaces]
     w.stack = r.stacks + <size_t> w.place * STACK
     w.local = r.local + <size_t> w.place * LOCAL_APART
-    w.sp = gompy_new_stack(w.stack, STACK - w.place * APART, <void *> warp_main, w)
+    w.sp = gompy_new_stack(w.stack, STACK - w.place * APART, <void *> warp_main, w, &r.home)
 
 
 cdef inline uint32_t warp_behind(runner *r, uint32_t at) noexcept nogil:

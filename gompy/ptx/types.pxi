@@ -132,7 +132,7 @@ cdef extern from "warp.h" nogil:
                        uint32_t line) noexcept
     void *(*gompy_meet)(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
                         uint32_t line, void *sp) noexcept nogil
-    void *gompy_new_stack(char *stack, size_t size, void *function, void *argument) noexcept
+    void *gompy_new_stack(char *stack, size_t size, void *function, void *argument, void **home) noexcept
     char *gompy_place(const gompy_warp *w, uint64_t address, uint64_t size, int lane) noexcept
     void gompy_cpu(char *text, size_t size) noexcept
     uint64_t gompy_atom(int code, char *place, uint64_t b, uint64_t c) noexcept

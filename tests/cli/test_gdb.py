@@ -246,11 +246,12 @@ def test_inside_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path
     shown = gdb(
         built,
         *("break lanes.c:8", "run", "echo ---\\n", "bt 1", "info line", "offload lanes", "print warp->blocks"),
-        *("info locals", "echo ---\\n", "next", "delete", "continue"),
+        *("info locals", "bt", "echo ---\\n", "next", "offload print x", "delete", "continue"),
         program="./gpu",
         options=("--device", "nvptx"),
     )
     before, inside, after = parts(shown)
+    assert re.search(r" in gompy_begin \(\)(.*\n)+#.* ptx_launch \(\)", inside), inside
     assert "8\t      x[i] = three;" in before
     assert re.search(r"#0  main\$_omp_fn\$\S+ \(.*\) at \S*lanes\.c:8\n", inside), inside
     assert 'Line 8 of "' in inside and "= {1, 1, 1}\n" in inside
@@ -258,6 +259,7 @@ def test_inside_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path
         r"^main\$_omp_fn\$\S+: block \(0,0,0\), warp 0, threads? \(0,0,0\).*, lanes ADDRESS$", inside, re.M
     )
     assert re.search(r"^r\d+ = \{?\d+", inside, re.M), inside
+    assert "device 0 ADDRESS: x = {" in after
     assert "9\t      x[i]++;" in after and "\n190\n" in after
 
 
