@@ -208,8 +208,10 @@ cdef inline bint only_tells(int kind) noexcept nogil:
 
 
 cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **params, void **extra) noexcept nogil:
-    """Queue a kernel with attributes.  Those that only tell what is quick have no effect; clusters of more than a block,
-    events of parts of a launch and nodes that kernels change: CUDA_ERROR_NOT_SUPPORTED."""
+    """Queue a kernel with attributes.  Those that only tell what is quick have no effect.
+
+    CUDA_ERROR_NOT_SUPPORTED: clusters of more than a block, events of parts of a launch, nodes that kernels change.
+    """
     cdef unsigned i
     cdef const launch_attribute *attributes
     cdef const launch_attribute *a

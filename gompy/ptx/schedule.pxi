@@ -200,6 +200,15 @@ cdef void let_blocks_run(runner *r, run *launch) noexcept nogil:
         sched_yield()
 
 
+cdef inline void forget_barriers(runner *r) noexcept nogil:
+    """Nobody has come to a barrier of the block that begins."""
+    if r.used:
+        memset(r.barriers, 0, sizeof(r.barriers))
+        memset(r.cluster_come, 0, sizeof(r.cluster_come))
+        r.used = r.clustered = 0
+    r.cluster_owing = 0
+
+
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
@@ -213,11 +222,7 @@ cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     r.nwarps = 1 if launch.alone else launch.nwarps
     r.live = r.nwarps
     r.ended = False
-    if r.used:
-        memset(r.barriers, 0, sizeof(r.barriers))
-        memset(r.cluster_come, 0, sizeof(r.cluster_come))
-        r.used = r.clustered = 0
-    r.cluster_owing = 0
+    forget_barriers(r)
     if shared > r.shared_room and not make_shared(r, shared):
         no_launch_memory(launch, "no memory for the shared memory of a block")
         return False
