@@ -124,9 +124,12 @@ SUMS_FIELDS = (
     ("low", "uint64_t"),
     ("limit", "uint64_t"),
     ("window", "uint32_t[2048]"),
+    ("table", "uint64_t[2048]"),  # SUM_PLACES times an address and what is to be added there; no address: 0
 )
 """What compiled code sees of struct gompy_sums (sums.h): additions that memory has not seen yet."""
 SUMS = offsets(SUMS_FIELDS)
+SUM_PLACES, SUM_NEAR, SUM_FAR = 1024, 2, 12
+"""Places of the table, a power of two.  An address's is told by its bits above SUM_NEAR and above SUM_FAR."""
 
 NOTE_FIELDS = (
     ("line", "uint64_t"),  # its address; 0: the note is not in use

@@ -151,6 +151,9 @@ def cuda_pxd() -> str:
 
 
 PTX_NUMBERS = (
+    "SUM_PLACES",
+    "SUM_NEAR",
+    "SUM_FAR",
     "PAGE",
     "HASHED_FROM",
     "BARRIER_ALIGNED",

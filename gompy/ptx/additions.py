@@ -1,8 +1,9 @@
-"""Additions of a warp to words of 32 bits, each lane to its own, whose results are not used, as LLVM IR.
+"""Additions of a warp to words of 32 bits, each lane to its own, whose results are not used, as LLVM IR; and those of
+one lane to floats, as a warp's sum is added.
 
-Shared memory, and the window of sums that a host thread gathers (sums.h), belong to one thread of the host: no lock is
-needed.  The function that does it is compiled once for a CPU, as those of slow.py are; it says whether it did.  What it
-leaves goes to the executor.
+Shared memory, and the window and the table of sums that a host thread gathers (sums.h), belong to one thread of the
+host: no lock is needed.  The function that does it is compiled once for a CPU, as those of slow.py are; it says whether
+it did.  What it leaves goes to the executor.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from .syntax import Instruction, Memory, Operand
 NAMES = ("add4", "bump4")
 """The functions: of a number for each lane, and of one for all."""
 KINDS = frozenset(("u32", "s32"))
+LONE = {"f32": ("lone4", "float"), "f64": ("lone8", "double")}
+"""The functions of one lane's addition to a float that is in the table already."""
 NEVER = -1
 """A code that no sums have: of additions that may not be seen later."""
 
@@ -145,6 +148,64 @@ LANE = """  %x{i}1 = getelementptr i64, ptr %q, i64 {i}
   %x{i}7 = add i32 %x{i}5, %x{i}6
   store i32 %x{i}7, ptr %x{i}3"""
 
+ONE = """define i1 @{prefix}{name}(ptr %w, i32 %m, <32 x i64> %a, <32 x {word}> %v, i32 %code, ptr %unit, i32 %at) #0 {{
+  %q = alloca <32 x i64>, align 64
+  %u = alloca <32 x {word}>, align 64
+  %n1 = call i32 @llvm.ctpop.i32(i32 %m)
+  %n = icmp eq i32 %n1, 1
+  br i1 %n, label %lone, label %no, !prof !1
+lone:
+  %z1 = extractelement <32 x i64> %a, i32 0
+  %y1 = extractelement <32 x {word}> %v, i32 0
+  %z = icmp eq i32 %m, 1
+  br i1 %z, label %begin, label %later, !prof !1
+later:
+  store <32 x i64> %a, ptr %q
+  store <32 x {word}> %v, ptr %u
+  call void asm sideeffect "", "r,r,~{{memory}}"(ptr %q, ptr %u)
+  %lane1 = call i32 @llvm.cttz.i32(i32 %m, i1 true)
+  %lane2 = and i32 %lane1, 31
+  %lane = zext i32 %lane2 to i64
+  %z3 = getelementptr i64, ptr %q, i64 %lane
+  %z4 = load i64, ptr %z3
+  %y3 = getelementptr {word}, ptr %u, i64 %lane
+  %y4 = load {word}, ptr %y3
+  br label %begin
+begin:
+  %a0 = phi i64 [ %z1, %lone ], [ %z4, %later ]
+  %v0 = phi {word} [ %y1, %lone ], [ %y4, %later ]
+  %s1 = getelementptr i8, ptr %w, i64 {sums}
+  %s = load ptr, ptr %s1
+  %c1 = getelementptr i8, ptr %s, i64 {code}
+  %c = load i32, ptr %c1
+  %c2 = icmp eq i32 %c, %code
+  %b1 = lshr i64 %a0, {near}
+  %b2 = lshr i64 %a0, {far}
+  %b3 = xor i64 %b1, %b2
+  %b4 = and i64 %b3, {last}
+  %b5 = shl i64 %b4, 4
+  %b6 = add i64 %b5, {table}
+  %p = getelementptr i8, ptr %s, i64 %b6
+  %p1 = load i64, ptr %p
+  %p2 = icmp eq i64 %p1, %a0
+  %p3 = icmp ne i64 %a0, 0
+  %p4 = and i1 %p2, %p3
+  %p5 = and i1 %p4, %c2
+  br i1 %p5, label %right, label %no
+right:
+  %r1 = getelementptr i8, ptr %p, i64 8
+  %r2 = load {float}, ptr %r1
+  %r3 = bitcast {word} %v0 to {float}
+  %r4 = fadd {float} %r2, %r3
+  store {float} %r4, ptr %r1
+  ret i1 true
+no:
+  ret i1 false
+}}"""
+"""The executor has tested an address that a place of the table has, and the same kind of addition has put it there.
+
+No address is 0, which is what an empty place has.
+"""
 
 EACH = {
     "kind": "<32 x i32>",
@@ -175,12 +236,19 @@ def functions() -> list[str]:
     for name, differs, value in zip(NAMES, (EACH, ALL), VALUES, strict=True):
         every = "\n".join(LANE.format(i=i, value=value.format(i=i)) for i in range(32))
         texts.append(TEXT.format(name=name, all=every, **facts, **differs))
+    facts |= {"near": abi.SUM_NEAR, "far": abi.SUM_FAR, "last": abi.SUM_PLACES - 1, "table": abi.SUMS["table"]}
+    for name, kind in LONE.values():
+        texts.append(ONE.format(name=name, float=kind, word="i32" if kind == "float" else "i64", **facts))
     return texts
 
 
 def applies(em: Emitter, code: Instruction, operation: str, kind: str) -> bool:
     """Whether an atomic operation is such an addition."""
-    if not em.fast or em.checked or operation != "add" or kind not in KINDS or id(code) not in em.sums().unused:
+    if not em.fast or em.checked or operation != "add" or id(code) not in em.sums().unused:
+        return False
+    if kind in LONE:
+        return id(code) in em.sums().later
+    if kind not in KINDS:
         return False
     return "shared" in {mod.partition("::")[0] for mod in code.mods} or id(code) in em.sums().later
 
@@ -188,11 +256,15 @@ def applies(em: Emitter, code: Instruction, operation: str, kind: str) -> bool:
 def begin(em: Emitter, code: Instruction, memory: Memory, operand: Operand, number: int) -> str:
     """Try it, and begin the way of the executor; returns the label of what comes behind both."""
     addresses = em.splat(address_of(em, memory))
-    values = em.fit(em.read(operand, code.mods[-1]), "i32")
+    kind = code.mods[-1]
+    values = em.fit(em.read(operand, kind), "i64" if kind == "f64" else "i32")
     which = number if id(code) in em.sums().later else NEVER
+    name = NAMES[not values.vector]
+    if kind in LONE:
+        name, values = LONE[kind][0], em.splat(values)
     did = em.slow(
         "i1",
-        NAMES[not values.vector],
+        name,
         (addresses.full, addresses.text),
         (values.full, values.text),
         ("i32", str(which)),

@@ -6,20 +6,22 @@
 
 #include "warp.h"
 
-enum
-{
-  GOMPY_SUMS = 1024                     /* places, a power of two */
-};
-
 struct gompy_sum { uint64_t address, value; };
 
 struct gompy_sums
 {
   GOMPY_SUMS_FIELDS                     /* what compiled code sees: gompy/abi/ptx.py, additions.py */
-  struct gompy_sum of[GOMPY_SUMS];
 };
 
 GOMPY_CHECK_SUMS (struct gompy_sums)
+
+_Static_assert (sizeof ((struct gompy_sums *) 0)->table == GOMPY_SUM_PLACES * sizeof (struct gompy_sum), "table");
+
+static inline struct gompy_sum *
+gompy_sum_at (struct gompy_sums *s, uint64_t place)
+{
+  return (struct gompy_sum *) s->table + place;
+}
 
 enum { GOMPY_WINDOW = sizeof ((struct gompy_sums *) 0)->window / sizeof (uint32_t) };  /* words */
 
@@ -27,12 +29,13 @@ enum { GOMPY_WINDOW = sizeof ((struct gompy_sums *) 0)->window / sizeof (uint32_
 static void
 gompy_add_sums (struct gompy_sums *s)
 {
-  for (int i = 0; i < GOMPY_SUMS; i++)
-    if (s->of[i].address)
-      {
-        gompy_atom (s->code, (char *) (uintptr_t) s->of[i].address, s->of[i].value, 0);
-        s->of[i].address = 0;
-      }
+  for (int i = 0; i < GOMPY_SUM_PLACES; i++)
+    {
+      struct gompy_sum *place = gompy_sum_at (s, (uint64_t) i);
+      if (place->address)
+        gompy_atom (s->code, (char *) (uintptr_t) place->address, place->value, 0);
+      place->address = 0;
+    }
   if (s->windowed)
     for (int i = 0; i < GOMPY_WINDOW; i++)
       if (s->window[i])
@@ -86,7 +89,8 @@ gompy_add_to_window (struct gompy_sums *s, uint32_t mask, const uint64_t *a, con
 static inline __attribute__ ((always_inline)) void
 gompy_gather (struct gompy_sums *s, int code, int type, uint64_t address, uint64_t value)
 {
-  struct gompy_sum *place = &s->of[(address >> 2 ^ address >> 12) & (GOMPY_SUMS - 1)];
+  uint64_t bits = address >> GOMPY_SUM_NEAR ^ address >> GOMPY_SUM_FAR;
+  struct gompy_sum *place = gompy_sum_at (s, bits & (GOMPY_SUM_PLACES - 1));
   if (place->address == address)
     place->value = gompy_atom_step (GOMPY_ATOM_ADD, type, place->value, value, 0);
   else
@@ -144,9 +148,17 @@ gompy_gather_warp (const struct gompy_warp *w, struct gompy_sums *s, uint32_t ma
         }
     }
   uint64_t first = a[__builtin_ctz (mask)];
-  struct gompy_addresses seen = gompy_look_at (a, b, mask, first, w->base, w->size - size);
-  if (seen.odd & (size - 1) || seen.outside >> 63)
+  struct gompy_addresses seen = { 0 };
+  if (mask & (mask - 1))
+    {
+      seen = gompy_look_at (a, b, mask, first, w->base, w->size - size);
+      if (seen.odd & (size - 1) || seen.outside >> 63)
+        return 0;
+    }
+  else if (first & (size - 1) || first - w->base > w->size - size)
     return 0;
+  else
+    seen.sum = b[__builtin_ctz (mask)];
   s->used = 1;
   s->code = code;
   if (type == GOMPY_ATOM_TYPE_F32)

@@ -109,6 +109,43 @@ def test_types(kind: str, letter: str) -> None:
         assert words(device.download(a, 2 * size), letter) == [1 + 200 * 600, 2 + 200 * 625]
 
 
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("lane", [0, 17, 31])
+def test_floats_of_one_lane(kind: str, lane: int) -> None:
+    """As a warp's sum is added: to words that the table has, that others have put out of it, and to new ones."""
+    size, letter = (4, "f") if kind == "f32" else (8, "d")
+    text = HEAD + kernel(
+        "sum",
+        f""".reg .{kind} %x; cvt.rn.{kind}.u32 %x, %i; mov.u32 %v, %laneid; setp.eq.u32 %c, %v, {lane};
+            @!%c bra $D; mov.u32 %old, 0;
+            $L: mad.lo.u32 %v, %old, %n, 1; mul.wide.u32 %p, %v, {size}; add.s64 %p, %a, %p;
+            red.global.add.{kind} [%p], %x; red.global.add.{kind} [%p], %x;
+            add.u32 %old, %old, 1; setp.lt.u32 %c, %old, 3; @%c bra $L; $D:""",
+    )
+    step = 1 << 20  # such addresses have one place
+    with Device() as device:
+        a = device.upload(bytes(size * (2 * step + 2)))
+        device.load(text).function("sum").launch((40, 1, 1), (64, 1, 1), arguments=[a, a, step], threads=1)
+        for word in range(3):
+            found = words(device.download(a + size * word * step, 2 * size), letter)
+            assert found == [0, 2 * sum(lane + 32 * warp for warp in range(80))]
+
+
+def test_one_lane_s_bad_address_is_told() -> None:
+    from gompy.ptx.device import ExecutorError
+
+    one = "setp.eq.u32 %c, %i, 0; mov.f32 %f, 0f3F800000;"
+    text = HEAD + kernel("null", f"{one} mov.u64 %p, 0; @%c red.global.add.f32 [%p], %f;")
+    text += kernel("odd", f"{one} add.s64 %p, %a, 2; @%c red.global.add.f32 [%p], %f;")
+    for name, word in (("null", "illegal"), ("odd", "misaligned")):
+        with Device() as device:
+            a = device.upload(bytes(8))
+            function = device.load(text).function(name)
+            with pytest.raises(ExecutorError, match=f"{word} address"):
+                function.launch((1, 1, 1), (32, 1, 1), arguments=[a, a, 0])
+            assert words(device.download(a, 8)) == [0, 0]
+
+
 def test_own_load_sees_it() -> None:
     text = HEAD + kernel(
         "own",
