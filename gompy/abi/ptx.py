@@ -84,7 +84,7 @@ WARP_FIELDS = (
     ("shared_shadow", "uint8_t *"),  # and of shared memory
     ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
     ("race_mask", "uint64_t"),  # and where: bits of conflicts.py; 0 if they are not
-    ("race_blocks", "uint64_t *"),  # first address and bytes of the block of each word of the parameters
+    ("race_blocks", "uint64_t *"),  # first address and bytes of the block of each word of the parameters; READ_*
     ("notes", "void *"),  # of what it accesses: NOTE_FIELDS, RACE_NOTES of them
     ("note_mask", "uint64_t"),  # the lanes whose they are; 0: they are not this warp's
     ("workspace", "uint64_t"),  # of a cooperative launch's barrier (executor.h), or 0
@@ -254,6 +254,9 @@ REDUCTIONS = ("popc", "and", "or")
 RACE_PARAMS, RACE_VARIABLES, RACE_MIXED, RACE_ALWAYS = 60, 60, 61, 62
 """Bits of the warp's `race_mask`, and of the code's facts: see conflicts.py.  RACE_PARAMS: how many words of a kernel's
 parameters have a bit, from bit 0 on."""
+READ_LOW, READ_LAST, READ_LINES, READ_SINCE = range(2 * RACE_PARAMS, 2 * RACE_PARAMS + 4)
+"""Words of `race_blocks` behind those of the parameters: first address of device memory, number of the line behind it,
+address of what is known to be read of each line (race_read.h), and since when."""
 RACE_WRITES, RACE_STRONG, RACE_GLOBAL, RACE_ACQUIRES, RACE_STRAYS, RACE_IN_STEP = 256, 512, 1024, 2048, 4096, 8192
 """`race`: added to the bytes, of a store, of an access that is volatile, relaxed, or orders others, of `.global`, of
 one with acquire order, of one outside of its blocks (these two also of `race_atom`), of code for sm below 70."""

@@ -240,6 +240,8 @@ cdef void op_race_row(gompy_warp *w, uint32_t mask, uint64_t first, uint64_t sec
                 look_at_later(w)
         if later <= 0:
             look_at_row(w, some, second if half else first, &access)
+            if access.quiet_since == races.own_first:
+                gompy_race_row_read(races, some, second if half else first, size)
 
 
 cdef void op_race_uniform(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t word, code_unit *unit,

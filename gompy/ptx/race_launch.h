@@ -2,7 +2,7 @@
 #ifndef GOMPY_PTX_RACE_LAUNCH_H
 #define GOMPY_PTX_RACE_LAUNCH_H
 
-#include "races.h"
+#include "race_read.h"
 
 static void
 gompy_race_forget_flags (struct gompy_races *r)
@@ -78,6 +78,7 @@ gompy_race_forget (struct gompy_races *r)
 {
   gompy_race_forget_flags (r);
   gompy_space_forget (&r->memory, r->size);
+  gompy_read_forget (r);
   gompy_space_forget (&r->shared, r->shared_size);
   for (int i = 0; r->grid && i < GOMPY_GRID_PHASES; i++)
     memset (r->grid->phases[i].clocks, 0, r->grid->nblocks * sizeof *r->grid->phases[i].clocks);
@@ -99,11 +100,17 @@ gompy_race_window (struct gompy_races *r, uint64_t base, uint64_t size)
   if (r->memory.lines && r->base == base && r->size == size)
     return 0;
   gompy_space_unmap (&r->memory, r->size);
+  gompy_read_unmap (r);
   r->base = base;
   r->size = size;
   r->nworks = 0;
   r->scattered = 0;
-  return gompy_space_map (&r->memory, size);
+  if (gompy_space_map (&r->memory, size))
+    return -1;
+  if (!gompy_read_map (r))
+    return 0;
+  gompy_space_unmap (&r->memory, size);
+  return -1;
 }
 
 /* What is noted is remembered, before what orders it, and before other warps go on.  */

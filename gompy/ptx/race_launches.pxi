@@ -104,7 +104,7 @@ cdef void find_blocks(run *launch) noexcept nogil:
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
     cdef uint64_t used = launch.function.writes | launch.function.plain, at
     cdef uint32_t n
-    memset(launch.race_blocks, 0, sizeof(launch.race_blocks))
+    memset(launch.race_blocks, 0, 2 * RACE_PARAMS * sizeof(launch.race_blocks[0]))
     for n in range(RACE_PARAMS):
         if used >> n & 1 and 8 * n + 8 <= launch.config.params_size:
             at = params[n] - memory.base
@@ -119,6 +119,20 @@ cdef void find_quiet(run *launch) noexcept nogil:
     for n in range(RACE_PARAMS):
         if used >> n & 1 and launch.race_blocks[2 * n + 1]:
             gompy_race_add_quiet(launch.races, launch.race_blocks[2 * n], launch.race_blocks[2 * n + 1])
+            launch.race_blocks[READ_SINCE] = <uint64_t> launch.races.own_first
+
+
+cdef inline void nothing_read(run *launch) noexcept nogil:
+    """Compiled code finds nothing there."""
+    launch.race_blocks[READ_SINCE] = ~<uint64_t> 0
+
+
+cdef void find_read(run *launch) noexcept nogil:
+    """Where compiled code finds what has been read of blocks that the launch only reads: so far there are none."""
+    cdef const ptx_memory *memory = launch.module.memory
+    launch.race_blocks[READ_LOW], launch.race_blocks[READ_LAST] = memory.base, gompy_read_last(memory.size)
+    launch.race_blocks[READ_LINES] = <uint64_t> launch.races.read
+    nothing_read(launch)
 
 
 cdef void forget_freed(gompy_warp *w, uint64_t address) noexcept nogil:
@@ -138,6 +152,7 @@ cdef void note_stray(gompy_warp *w) noexcept nogil:
     cdef uint32_t i
     launch.race_mask = ~<uint64_t> 0
     launch.races.nquiet = 0
+    nothing_read(launch)
     all_blocks(launch)
     launch.function.writes |= <uint64_t> 1 << RACE_ALWAYS
     for i in range((<runner *> w.runner).nwarps):
@@ -194,6 +209,7 @@ cdef bint begin_races(run *launch) noexcept nogil:
         pthread_mutex_unlock(&race_lock)
         return False
     launch.races = all_races
+    find_read(launch)
     all_races.counter = launch.module.found.counter
     num_waiting = 0
     all_races.unsettled = False

@@ -30,6 +30,8 @@ gompy_race_row_device (struct gompy_warp *w, uint32_t mask, uint64_t first, uint
       some = part.some;
       if (!gompy_line_quick (r, &access, part.line, part.words, part.who))
         return 0;
+      if (access.quiet_since != INT32_MAX)
+        gompy_read_note (r, offset / 4 + done, part.words);
     }
   return 1;
 }

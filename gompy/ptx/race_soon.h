@@ -62,25 +62,35 @@ gompy_shared_word (uint64_t address)
   return (int32_t) ((int64_t) (address - GOMPY_SHARED_BASE) >> 2);
 }
 
-/* Whether a row of words is read again in a quiet block, which tells nothing more (gompy_row_quiet).  */
+/* Whether all words of a row, from its first active lane to its last, are known to be read in this launch.  It is noted
+   which are, for compiled code.  */
 static inline int
-gompy_race_row_again (const struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word)
+gompy_race_row_read (struct gompy_races *r, uint32_t mask, uint64_t first, uint32_t size)
 {
-  const struct gompy_races *r = w->races;
-  uint32_t size = word & 0xff;
-  if (!r->nquiet || word & (GOMPY_RACE_WRITES | GOMPY_RACE_STRAYS) || second - first != size * (GOMPY_LANES / 2)
-      || gompy_race_quiet_since (r, mask, first, size) == INT32_MAX)
-    return 0;
   uint64_t at = (first + (uint32_t) __builtin_ctz (mask) * size - r->base) / 4;
   uint64_t end = (first + (32 - (uint32_t) __builtin_clz (mask)) * size + 3 - r->base) / 4;
   for (uint64_t some; at < end; at += some)
     {
+      uint32_t words;
       some = GOMPY_LINE - at % GOMPY_LINE < end - at ? GOMPY_LINE - at % GOMPY_LINE : end - at;
-      if (gompy_line_unread (&r->memory.lines[at / GOMPY_LINE], r->own_first,
-                             (uint32_t) ((1ull << some) - 1) << at % GOMPY_LINE))
+      words = (uint32_t) ((1ull << some) - 1) << at % GOMPY_LINE;
+      if (gompy_line_unread (&r->memory.lines[at / GOMPY_LINE], r->own_first, words))
         return 0;
+      gompy_read_note (r, at, words);
     }
   return 1;
+}
+
+/* Whether a row of words is read again in a quiet block, which tells nothing more (gompy_row_quiet).  */
+static inline int
+gompy_race_row_again (const struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word)
+{
+  struct gompy_races *r = w->races;
+  uint32_t size = word & 0xff;
+  if (!r->nquiet || word & (GOMPY_RACE_WRITES | GOMPY_RACE_STRAYS) || second - first != size * (GOMPY_LANES / 2)
+      || gompy_race_quiet_since (r, mask, first, size) == INT32_MAX)
+    return 0;
+  return gompy_race_row_read (r, mask, first, size);
 }
 
 #endif

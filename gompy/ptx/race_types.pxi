@@ -58,6 +58,7 @@ cdef extern from "races.h" nogil:
         uint32_t noting_lanes
         void (*end_notes)(gompy_races *) noexcept nogil
         void (*row)(gompy_warp *, uint32_t, uint64_t, uint64_t, uint32_t, void *, uint32_t) noexcept nogil
+        uint64_t *read
         bint watched, unsettled
         gompy_race_site *sites
     void gompy_race_forget_sites(gompy_races *)
@@ -76,6 +77,9 @@ cdef extern from "race_launch.h" nogil:
     int gompy_race_block(gompy_races *, uint64_t block, uint32_t nwarps, uint64_t shared)
     void gompy_race_fresh(gompy_races *, uint64_t address, uint64_t size)
     uint32_t gompy_race_block_of(gompy_races *, int32_t epoch)
+
+cdef extern from "race_read.h" nogil:
+    uint64_t gompy_read_last(uint64_t size)
 
 cdef extern from "race_grid.h" nogil:
     bint gompy_race_own(const gompy_races *, int32_t epoch)
@@ -156,6 +160,9 @@ cdef extern from "race_later.h" nogil:
     const uint64_t *gompy_later_lanes(const gompy_races *, const gompy_later *, uint64_t *row)
     void gompy_row_lanes(uint64_t *row, uint64_t first, uint32_t size)
     uint32_t gompy_race_take_later(gompy_races *)
+
+cdef extern from "race_soon.h" nogil:
+    bint gompy_race_row_read(gompy_races *, uint32_t mask, uint64_t first, uint32_t size)
 
 cdef extern from "race_told.h" nogil:
     int gompy_race_row_soon(gompy_warp *, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,

@@ -198,6 +198,7 @@ struct gompy_races
   int watched;                          /* stores are to be told: nothing is put off */
   struct gompy_space memory;            /* of the window of device memory at `base` */
   int unsettled;                        /* races are kept of which it is not known yet whether they are told */
+  uint64_t *read;                       /* of its lines (race_read.h) */
   int scattered;                        /* lanes have gone their own ways there */
   uint64_t base, size;
   struct gompy_flag **flags;            /* a hash table: a power of two of chains */

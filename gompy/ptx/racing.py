@@ -15,12 +15,20 @@ from .emit import Emitter, Value
 from .opcodes import ACQUIRES, RELEASES
 from .syntax import Instruction, Memory, Register
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from .records import dataclass
+
 ALWAYS, MIXED = 1 << abi.RACE_ALWAYS, 1 << abi.RACE_MIXED
 PARAMETERS = (1 << abi.RACE_PARAMS) - 1
 LOOKED_AT = frozenset(("", "global", "shared"))
 """Spaces whose memory threads share."""
 ROWS = frozenset((4, 8, 16))
 """Bytes of accesses that are told by rows."""
+WORD, LINE_SHIFT = 4, 7
+"""Bytes of a word, of which those of a row are remembered together, 32 to a line; by which shift its number comes."""
 FLAG_SHIFT = abi.FLAG_LINE.bit_length() - 1
 LINES_APART, PLACES_APART = 0x9E3779B97F4A7C15, 0x6A09E667F3BCC909
 """How far the notes of two lines, of two places for one line, are from each other, in 2^-64 of all notes.
@@ -96,18 +104,23 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
     bits = em.conflicts().bits(code, memory, em.code)
     if bits:
         address = address_of(em, memory)
+        orders = word & (abi.RACE_STRONG | abi.RACE_ACQUIRES)
+        row = row_of(em, memory, size, writes) if address.vector and size in ROWS and not orders else None
+        before = "" if row is None or writes or size != WORD else skip_read(em, row)
         stray = strays(em, address, bits)
         done = begin(em, bits, stray)
         release(em, code)
         if em.conflicts().module.library and not address.vector:
             lock(em, address, word)
-        elif address.vector and size in ROWS and not word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
-            tell_row(em, memory, address, size, word, stray)
-        elif address.vector or space not in ("", "global") or word & (abi.RACE_STRONG | abi.RACE_ACQUIRES):
+        elif row is not None:
+            tell_row(em, row, address, word, stray)
+        elif address.vector or space not in ("", "global") or orders:
             tell(em, address, marked(em, word, stray))
         else:
             note(em, address, word, stray)
         end(em, done)
+        if before:
+            end(em, before)
 
 
 def lock(em: Emitter, address: Value, word: int) -> None:
@@ -205,28 +218,43 @@ def tell(em: Emitter, address: Value, word: int | str) -> None:
         em.helper("race_uniform", f"ptr %w, i32 {em.active}, i64 {address.text}, i32 {word}, {em.site()}")
 
 
-def tell_row(em: Emitter, memory: Memory, address: Value, size: int, word: int, stray: str) -> None:
-    """Tell the executor of an access whose lanes' words are mostly neighbours, which takes less where they are."""
-    way = None
-    if em.fast and not em.shadowed and isinstance(memory.base, Register):
-        way = vectors.way_of(em, memory.base, size, bool(word & abi.RACE_WRITES))
-    if way is None or way.step != size or not isinstance(memory.base, Register):
-        tell(em, address, marked(em, word, stray))
-        return
+@dataclass(slots=True, frozen=True)
+class Row:
+    """Lanes whose words are mostly neighbours: whether all active ones' are (i1), lane 0's and lane 16's address."""
+
+    every: str
+    first: str
+    second: str
+    whole: bool
+
+
+def row_of(em: Emitter, memory: Memory, size: int, writes: bool) -> Row | None:
+    """The row that an access may have, as far as the register that it is made of tells."""
+    if not em.fast or em.shadowed or not isinstance(memory.base, Register):
+        return None
+    way = vectors.way_of(em, memory.base, size, writes)
+    if way is None or way.step != size:
+        return None
     lanes, firsts = bases.known(em, memory.base, way)
     off = em.new(f"xor i32 {em.active}, -1")
     every = em.new(f"icmp eq i32 {em.new(f'or i32 {lanes}, {off}')}, -1")
+    if memory.offset:
+        firsts = [em.new(f"add i64 {first}, {memory.offset & 0xFFFFFFFFFFFFFFFF}") for first in firsts]
+    if way.pieces == 1:
+        firsts = [firsts[0], em.new(f"add i64 {firsts[0]}, {16 * size}")]
+    return Row(every, firsts[0], firsts[1], way.pieces == 1)
+
+
+def tell_row(em: Emitter, its: Row, address: Value, word: int, stray: str) -> None:
+    """Tell the executor of an access whose lanes' words are mostly neighbours, which takes less where they are."""
+    every = its.every
     if stray:
         every = em.new(f"and i1 {every}, {em.new(f'xor i1 {stray}, true')}")
     row, slow, done = em.fresh("row"), em.fresh("slow"), em.fresh("told")
     em.put(f"br i1 {every}, label %{row}, label %{slow}, !prof !1")
     em.label(row)
-    if memory.offset:
-        firsts = [em.new(f"add i64 {first}, {memory.offset & 0xFFFFFFFFFFFFFFFF}") for first in firsts]
-    if way.pieces == 1:
-        firsts = [firsts[0], em.new(f"add i64 {firsts[0]}, {16 * size}")]
     told = word | abi.RACE_IN_STEP * em.conflicts().in_step
-    arguments = f"ptr %w, i32 {em.active}, i64 {firsts[0]}, i64 {firsts[1]}, i32 {told}, {em.site()}"
+    arguments = f"ptr %w, i32 {em.active}, i64 {its.first}, i64 {its.second}, i32 {told}, {em.site()}"
     soon = em.new(f"icmp ne i32 {em.helper('race_row_soon', arguments, 'i32', keeps=True)}, 0")
     rest = em.fresh("rest")
     em.put(f"br i1 {soon}, label %{done}, label %{rest}, !prof !1")
@@ -237,6 +265,45 @@ def tell_row(em: Emitter, memory: Memory, address: Value, size: int, word: int, 
     tell(em, address, marked(em, word, stray))
     em.put(f"br label %{done}")
     em.label(done)
+
+
+def skip_read(em: Emitter, row: Row) -> str:
+    """Branch to a label, which is returned, where a row's words are known to be read in this launch (race_read.h).
+
+    Such a block is only read, so nothing more is told even of a pointer that has been moved into it.
+    """
+    if not row.whole:
+        return ""
+    look, other, skip = em.fresh("read"), em.fresh("unread"), em.fresh("again")
+    # It is looked up each time: it changes when a pointer turns out to be moved into a block that is written.
+    since = em.new(f"getelementptr i64, ptr {warp_word(em, 'race_blocks', 'ptr')}, i64 {abi.READ_SINCE}")
+    since = em.new(f"load i64, ptr {since}")
+    some = em.new(f"and i1 {row.every}, {em.new(f'icmp ne i64 {since}, -1')}")
+    em.put(f"br i1 {some}, label %{look}, label %{other}")
+    em.label(look)
+    em.put(f"br i1 {read_before(em, row.first, since)}, label %{skip}, label %{other}")
+    em.label(other)
+    return skip
+
+
+def read_before(em: Emitter, first: str, since: str) -> str:
+    """Whether the active lanes' words, a row from lane 0's on, are known to be read SINCE then (i1)."""
+    low, last, lines = (block_word(em, number) for number in (abi.READ_LOW, abi.READ_LAST, abi.READ_LINES))
+    offset = em.new(f"sub i64 {first}, {low}")
+    known = []
+    for at in (offset, em.new(f"add i64 {offset}, {31 * WORD}")):
+        line = em.new(f"call i64 @llvm.umin.i64(i64 {em.new(f'lshr i64 {at}, {LINE_SHIFT}')}, i64 {last})")
+        place = em.new(f"getelementptr i64, ptr {em.new(f'inttoptr i64 {lines} to ptr')}, i64 {line}")
+        known.append(em.new(f"load i64, ptr {place}"))
+    within = em.new(f"and i64 {em.new(f'lshr i64 {offset}, 2')}, 31")
+    words = em.new(f"shl i64 {em.new(f'zext i32 {em.active} to i64')}, {within}")
+    read = em.new(f"or i64 {em.new(f'and i64 {known[0]}, {0xFFFFFFFF}')}, {em.new(f'shl i64 {known[1]}, 32')}")
+    wrong = em.new(f"and i64 {words}, {em.new(f'xor i64 {read}, -1')}")
+    wrong = em.new(f"or i64 {wrong}, {em.new(f'and i64 {offset}, {WORD - 1}')}")
+    for line in known:
+        other = em.new(f"xor i64 {em.new(f'lshr i64 {line}, 32')}, {since}")
+        wrong = em.new(f"or i64 {wrong}, {other}")
+    return em.new(f"icmp eq i64 {wrong}, 0")
 
 
 def atom(em: Emitter, memory: Memory, size: int, code: Instruction) -> None:

@@ -58,7 +58,7 @@ cdef struct run:                        # one launch
     gompy_races *races                  # they are looked for, or NULL
     gompy_turns *turns                  # then, if blocks run together; or NULL
     uint64_t race_mask                  # where (race_launches.pxi)
-    uint64_t[2 * RACE_PARAMS] race_blocks  # the warp's
+    uint64_t[READ_SINCE + 1] race_blocks  # the warp's
     uint64_t first_block, block_step    # a seed's order of blocks; block_step 0: that of their numbers
     uint32_t first_warp, warp_step      # the same of a block's warps
     bint upwards                        # they go from the first to the last; else the first comes last

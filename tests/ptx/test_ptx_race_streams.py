@@ -11,7 +11,7 @@ PROGRAM = r"""
 #include "race_told.h"
 enum { WORDS = 160, STREAMS = 3, OPERATIONS = 20000, AGAIN = 40, MOST = 4096 };
 static char memory[4 * (WORDS + 64)] __attribute__ ((aligned (128)));
-static uint32_t state = 1, count, phase, all_told;
+static uint32_t state = 1, count, phase, all_told, skipped;
 /* Accesses since the program has waited for all, by operation; what each operation comes after.  */
 static struct { uint32_t word, of; int writes; } done[MOST];
 static struct { uint32_t stream; uint64_t before[STREAMS], ticket; } operations[AGAIN];
@@ -47,6 +47,16 @@ races (uint32_t word, uint32_t operation, int writes)
       }
   return found;
 }
+/* As compiled code looks before it tells of a row (racing.py), beyond the last line's bytes as well.  */
+static int
+read_before (const struct gompy_races *r, uint32_t mask, uint64_t first)
+{
+  uint64_t offset = first - r->base, last = gompy_read_last (r->size), since = (uint32_t) r->own_first;
+  uint64_t line = offset >> 7 < last ? offset >> 7 : last, next = offset + 124 >> 7 < last ? offset + 124 >> 7 : last;
+  uint64_t words = (uint64_t) mask << (offset >> 2 & 31);
+  return r->read[line] >> 32 == since && r->read[next] >> 32 == since
+         && !(words & ~((uint32_t) r->read[line] | r->read[next] << 32));
+}
 static int
 tell (struct gompy_races *r, struct gompy_warp *w, int writes, int quiet)
 {
@@ -71,13 +81,17 @@ tell (struct gompy_races *r, struct gompy_warp *w, int writes, int quiet)
     }
   if (quiet && row)
     access.quiet_since = gompy_race_quiet_since (r, mask, first, size);
-  if (!quiet || !row
-      || !gompy_race_row_again (w, mask, first, first + size * 16, size | (writes ? GOMPY_RACE_WRITES : 0)))
+  if (quiet && row && size == 4 && read_before (r, mask, first))
+    skipped++;
+  else if (!quiet || !row
+           || !gompy_race_row_again (w, mask, first, first + size * 16, size | (writes ? GOMPY_RACE_WRITES : 0)))
     {
       uint32_t left = row ? gompy_race_row_now (r, &access, mask, first, 0) : mask;
       for (int lane = 0; left && lane < GOMPY_LANES; lane++)
         if ((lane = gompy_race_lanes (r, &access, left, a, 0, lane, &found)) < GOMPY_LANES)
           told = 1;
+      if (quiet && row) /* as op_race_row does */
+        gompy_race_row_read (r, mask, first, size);
     }
   for (uint32_t lane = 0; lane < GOMPY_LANES; lane++)
     for (uint32_t i = 0; i < words && mask >> lane & 1; i++)
@@ -140,7 +154,7 @@ main (void)
             break;
         }
     }
-  return all_told < 200 ? printf ("%u only\n", all_told), 4 : 0;
+  return all_told < 200 || skipped < 50 ? printf ("%u, %u only\n", all_told, skipped), 4 : 0;
 }
 """
 
