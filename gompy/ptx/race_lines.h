@@ -385,7 +385,13 @@ gompy_line_quick (const struct gompy_races *r, const struct gompy_access *access
       if (place || row->epoch != access->own || row->words & ~words
           || differs & (GOMPY_WHO_WARP | GOMPY_WHO_STRONG | GOMPY_ROW_LANES)
           || gompy_row_kind (who) == GOMPY_ROW_MANY || row->who & ~who & GOMPY_ROW_WRITE)
-        return 0;
+        {
+          if (!gompy_row_surpassed (access, row->epoch, row->who, who, row->who & GOMPY_ROW_WRITE)
+              && !gompy_row_quiet (row, access->quiet_since))
+            return 0;
+          row->words &= ~words; /* it keeps others: those with none are above */
+          continue;
+        }
       place = row;
     }
   if (!place)
