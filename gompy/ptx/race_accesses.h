@@ -242,7 +242,7 @@ gompy_race_one (struct gompy_races *r, struct gompy_access *access, uint64_t add
 /* An access by a lane that has no neighbour, of COUNT words from NUMBER on, or of some bytes of one: done if it is
    surely right and nothing is remembered of the words in rows that it may conflict with.  Otherwise 0, and nothing is
    remembered.  */
-static inline int
+static inline __attribute__ ((always_inline)) int
 gompy_race_loose (const struct gompy_races *r, const struct gompy_access *access, const struct gompy_space *space,
                   uint64_t number, uint32_t count, uint32_t who)
 {
@@ -293,7 +293,9 @@ gompy_race_loose_lanes (const struct gompy_races *r, struct gompy_access *access
       uint32_t who = access->who | (uint32_t) lane | bytes << 12;
       uint64_t number;
       const struct gompy_space *space = gompy_race_place (r, access, a[lane], shared_size, &number);
-      if (space && (a[lane] & (size - 1) || !gompy_race_loose (r, access, space, number, (size + 3) / 4, who)))
+      if (space && (a[lane] & (size - 1)
+                    || !(size <= 4 ? gompy_race_loose (r, access, space, number, 1, who)
+                                   : gompy_race_loose (r, access, space, number, size / 4, who))))
         left |= 1u << lane;
     }
   return left;
