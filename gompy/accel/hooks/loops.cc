@@ -694,11 +694,21 @@ const pass_data ranges_data = {
 class pass_ranges : public gimple_opt_pass
 {
 public:
-  pass_ranges (gcc::context *context) : gimple_opt_pass (ranges_data, context) {}
-  opt_pass *clone () final override { return new pass_ranges (m_ctxt); }
-  bool gate (function *) final override { return (flag_sanitize & SANITIZE_THREAD) != 0; }
+  pass_ranges (gcc::context *context, bool plain) : gimple_opt_pass (ranges_data, context), plain (plain) {}
+  opt_pass *clone () final override { return new pass_ranges (m_ctxt, plain); }
+  bool gate (function *) final override;
   unsigned int execute (function *) final override;
+
+private:
+  bool plain; /* behind tsan0 */
 };
+
+/* What is optimized is behind tsan0, too, but with -Og it is there only.  */
+bool
+pass_ranges::gate (function *)
+{
+  return (flag_sanitize & SANITIZE_THREAD) != 0 && plain == (!optimize || optimize_debug);
+}
 
 unsigned int
 pass_ranges::execute (function *)
@@ -736,8 +746,8 @@ plugin_init (plugin_name_args *plugin, plugin_gcc_version *version)
 {
   if (!plugin_default_version_check (version, &gcc_version))
     return 1;
-  static register_pass_info pass = { new pass_ranges (g), "tsan", 1, PASS_POS_INSERT_AFTER };
-  static register_pass_info plain = { new pass_ranges (g), "tsan0", 1, PASS_POS_INSERT_AFTER };
+  static register_pass_info pass = { new pass_ranges (g, false), "tsan", 1, PASS_POS_INSERT_AFTER };
+  static register_pass_info plain = { new pass_ranges (g, true), "tsan0", 1, PASS_POS_INSERT_AFTER };
   register_callback (plugin->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *> (ROOTS));
   register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &pass);
   register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &plain);
