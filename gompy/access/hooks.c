@@ -137,6 +137,43 @@ gompy_access_row (unsigned long kinds, void *a, void *b, void *c, void *d)
   return gompy_access.row (kinds, (uintptr_t) a, (uintptr_t) b, (uintptr_t) c, (uintptr_t) d, PC);
 }
 
+/* What compiled code adds to a thread's pointer, and finds that to the thread's steps there (loops_steps.h).  0: it
+   calls.  It is known to nobody before the first call: the runtime has it as late as that, too.  */
+extern intptr_t gompy_access_steps __attribute__ ((visibility ("hidden")));
+intptr_t gompy_access_steps;
+
+static inline void
+find_steps (void)
+{
+  if (HAS (steps) && gompy_access_steps == 0)
+    __atomic_store_n (&gompy_access_steps, gompy_access.steps, __ATOMIC_RELAXED);
+}
+
+/* The spans of a row at a site, where they are not all steps forwards.  */
+int
+gompy_access_row_at (unsigned long kinds, void *a, void *b, void *c, void *d, const unsigned char *site)
+{
+  const uintptr_t at[GOMPY_STEPS] = { (uintptr_t) a, (uintptr_t) b, (uintptr_t) c, (uintptr_t) d };
+  if (!OFFERS (row_at))
+    return 0;
+  find_steps ();
+  return gompy_access.row_at (kinds, at, site, PC);
+}
+
+/* An access of a site, where it is no step forwards.  */
+void
+gompy_access_one (void *p, int kind, const unsigned char *site)
+{
+  size_t size = kind & GOMPY_RANGE_SIZE;
+  if (__builtin_expect (!CONCERNS (p, size), 1))
+    return;
+  find_steps ();
+  if (OFFERS (one))
+    gompy_access.one ((uintptr_t) p, kind, site, PC);
+  else
+    (kind & GOMPY_RANGE_WRITES ? gompy_access.write : gompy_access.read) ((uintptr_t) p, size, PC);
+}
+
 /* All of a loop's accesses at P + SCALE * index; the indices are at FIRST, FIRST + STEP, ..., and were asked about.  */
 int
 gompy_access_gather (void *p, long scale, const void *first, long step, unsigned long n, int kind, int ok)

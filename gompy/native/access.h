@@ -42,6 +42,17 @@ struct gompy_place
   uint8_t number;
 };
 
+/* How far the accesses of a place of code have come, if they go on where they were last.  Code that the plugin has made
+   looks at its thread's by itself (gompy/accel/hooks/loops_steps.h), and calls where it does not find that.  */
+struct gompy_step
+{
+  const unsigned char *site;  /* whose they are */
+  uintptr_t next, end;        /* a step begins at `next` or before, and ends behind that, but not behind `end` */
+};
+#define GOMPY_SITES 256u      /* of a thread; the byte at a site says which is its */
+#define GOMPY_STEPS 4u        /* of a site */
+#define GOMPY_STEP_BYTES 64u
+
 struct gompy_access
 {
   uintptr_t low, high;  /* addresses that are of interest: [low, high) */
@@ -81,6 +92,12 @@ struct gompy_access
   /* Up to four spans of bytes, of which KINDS has GOMPY_ROW_BITS each, from the lowest on: 1 if each goes on where it
      was last, and that is noted; 0 if each is to be asked about by `range`.  NULL: the latter.  */
   int (*row) (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, const void *pc);
+
+  /* The same of a site, whose steps the caller has looked at: AT has GOMPY_STEPS places.  NULL: as without.  */
+  int (*row_at) (uint64_t kinds, const uintptr_t *at, const unsigned char *site, const void *pc);
+  /* An access of a site.  KIND: the size, GOMPY_RANGE_WRITES.  NULL: `read` or `write` is called.  */
+  void (*one) (uintptr_t address, int kind, const unsigned char *site, const void *pc);
+  intptr_t steps;  /* from a thread's pointer (__builtin_thread_pointer) to that to its steps; 0: there are none */
 };
 
 #endif

@@ -785,7 +785,7 @@ def test_spans_of_a_row_are_asked_about_together(tmp_path: Path, plugin: None) -
     row = "void row (int *a, int *b, int *c, int *d, int *e) {{ a[0] = a[1] = b[0] = b[1] = c[0] = c[1] = {}; }}"
     for last, together in (("*d", True), ("d[0] + d[1] * e[0] + e[1]", False)):
         called = calls(tmp_path, environment(True), row.format(last))
-        assert bool(called["gompy_access_row"]) == together and called[ENTRY], called
+        assert bool(called["gompy_access_row_at"]) == together and called[ENTRY], called
 
 
 def test_debug_information_changes_no_calls(tmp_path: Path, plugin: None) -> None:
@@ -801,7 +801,7 @@ def test_debug_information_changes_no_calls(tmp_path: Path, plugin: None) -> Non
     }
     void use (int *p) { put (p, 3, 0); }"""
     without, with_it = (calls(tmp_path, environment(True), text, "-O2", option) for option in ("-g0", "-g"))
-    assert with_it == without and with_it["gompy_access_row"]
+    assert with_it == without and with_it["gompy_access_row_at"]
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -10,6 +10,7 @@ enum { N = 8192 };
 #pragma omp declare target
 extern struct gompy_access gompy_access __attribute__ ((weak));
 static void (*tell) (uintptr_t address, size_t size, const void *pc);
+static void (*tell_one) (uintptr_t address, int kind, const unsigned char *site, const void *pc);
 static int singles;
 
 static void __attribute__ ((no_sanitize ("thread")))
@@ -20,9 +21,19 @@ count (uintptr_t address, size_t size, const void *pc)
 }
 
 static void __attribute__ ((no_sanitize ("thread")))
+count_one (uintptr_t address, int kind, const unsigned char *site, const void *pc)
+{
+  if (kind & GOMPY_RANGE_WRITES)
+    __atomic_fetch_add (&singles, 1, __ATOMIC_RELAXED);
+  tell_one (address, kind, site, pc);
+}
+
+static void __attribute__ ((no_sanitize ("thread")))
 begin (void)
 {
   singles = 0;
+  tell_one = gompy_access.one;
+  gompy_access.one = count_one;
   tell = gompy_access.write;
   gompy_access.write = count;
 }
@@ -31,6 +42,7 @@ static int __attribute__ ((no_sanitize ("thread")))
 end (void)
 {
   gompy_access.write = tell;
+  gompy_access.one = tell_one;
   return singles;
 }
 #pragma omp end declare target

@@ -23,7 +23,8 @@
 
    What a region assigns to a copy, and is lost, is told when that is compiled (loops_lost.h).
 
-   Accesses in no such loop are asked about by rows of statements (loops_straight.h).  Calls at the begin and end of
+   Accesses in no such loop are asked about by rows of statements (loops_straight.h), and code looks by itself whether
+   they go on where they were last (loops_steps.h).  Calls at the begin and end of
    functions, which tell nothing here, go.
 
    A plugin for cc1, cc1plus, f951 and lto1, of GCC 12 to 16.  */
@@ -78,7 +79,7 @@ const int UNSIGNED = 0x10000;
 const unsigned MOST = 16; /* accesses of a loop that are asked about */
 
 /* Functions of hooks.c, as they are needed.  */
-enum asked { RANGE, ROW, GATHER, APART, AHEAD, TAKEN, SOME, CLEAR, DONE, ROWS, BOUND, ASKED };
+enum asked { RANGE, ROW, ROW_AT, ONE, GATHER, APART, AHEAD, TAKEN, SOME, CLEAR, DONE, ROWS, BOUND, ASKED };
 tree decls[ASKED];
 const ggc_root_tab ROOTS[] = {
   { decls, ASKED, sizeof decls[0], &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node }, LAST_GGC_ROOT_TAB
@@ -98,6 +99,8 @@ decl_of (asked which)
   } functions[ASKED] = {
     { "gompy_access_range", build_function_type_list (i, p, l, ul, i, i, NULL_TREE) },
     { "gompy_access_row", build_function_type_list (i, ul, p, p, p, p, NULL_TREE) },
+    { "gompy_access_row_at", build_function_type_list (i, ul, p, p, p, p, p, NULL_TREE) },
+    { "gompy_access_one", build_function_type_list (v, p, i, p, NULL_TREE) },
     { "gompy_access_gather", build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE) },
     { "gompy_access_apart", build_function_type_list (i, p, l, p, l, ul, i, i, NULL_TREE) },
     { "gompy_access_ahead", build_function_type_list (i, p, l, ul, i, i, NULL_TREE) },
@@ -638,6 +641,7 @@ loop_of_accesses::version ()
 }
 
 #include "loops_rows.h"
+#include "loops_steps.h"
 #include "loops_straight.h"
 #include "loops_fields.h"
 #include "loops_lost.h"
@@ -749,6 +753,7 @@ plugin_init (plugin_name_args *plugin, plugin_gcc_version *version)
   static register_pass_info pass = { new pass_ranges (g, false), "tsan", 1, PASS_POS_INSERT_AFTER };
   static register_pass_info plain = { new pass_ranges (g, true), "tsan0", 1, PASS_POS_INSERT_AFTER };
   register_callback (plugin->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *> (ROOTS));
+  register_callback (plugin->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *> (STEP_ROOTS));
   register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &pass);
   register_callback (plugin->base_name, PLUGIN_PASS_MANAGER_SETUP, NULL, &plain);
   static register_pass_info collect = { new pass_collect_lost (g), "omplower", 1, PASS_POS_INSERT_BEFORE };

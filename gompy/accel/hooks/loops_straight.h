@@ -2,8 +2,8 @@
 
    Such a row has no calls but those that tell, and functions without effects.  Reads whose addresses differ by numbers
    only, and leave no gap, are one span; so are writes.  A few spans are asked about with one call first, whether all
-   go on where they were last (gompy_access_row); then one by one.  Where all spans are answered for, a copy of the row
-   runs that does not tell.  Otherwise it runs as it is: what is wrong is told exactly.
+   go on where they were last (loops_steps.h, or gompy_access_row); then one by one.  Where all spans are answered for,
+   a copy of the row runs that does not tell.  Otherwise it runs as it is: what is wrong is told exactly.
 
    Included once, by loops.cc.  */
 
@@ -11,7 +11,7 @@ const unsigned LEAST_SAVED = 2;	      /* calls, or a copy is not worth it */
 const unsigned MOST_TOLD = 64;	      /* calls of a row */
 const HOST_WIDE_INT FARTHEST = 4096;  /* bytes from the first access of a base */
 const HOST_WIDE_INT MOST_BYTES = 255; /* of a span */
-const unsigned TOGETHER = 4;	      /* spans that one call asks about */
+const unsigned TOGETHER = STEPS;      /* spans that one call asks about */
 
 /* An access of a row: LOW to HIGH are bytes from the first of its base.  */
 struct member
@@ -40,7 +40,7 @@ class row_of_accesses
 public:
   row_of_accesses () : head (NULL), last (NULL), left_reads (false), left (0) {}
   void collect (gimple_stmt_iterator *gsi);
-  bool version ();
+  bool version (hash_set<basic_block> &cold);
 
 private:
   enum kind { INSIDE, BEHIND, BREAK };
@@ -52,8 +52,9 @@ private:
   tree place_of_span (const span &s, gimple_seq *seq) const;
   int kind_of (const span &s) const { return bases[members[s.first].base].writes ? WRITES : 0; }
   tree ask_each (gimple_seq *seq) const;
-  tree ask_together (gimple_seq *seq) const;
-  void decide (basic_block from, gimple_seq seq, tree answer, edge yes, edge no);
+  void place_spans (tree *places, gimple_seq *seq) const;
+  tree ask_together (const tree *places, const site_of_code *site, gimple_seq *seq) const;
+  basic_block ask_as_one (basic_block before, edge to_good, edge no) const;
   void remove_from (basic_block row, basic_block copy);
 
   gimple *head, *last; /* the first call that tells; the last statement */
@@ -223,35 +224,58 @@ row_of_accesses::ask_each (gimple_seq *seq) const
   return answer;
 }
 
-/* Ask whether all of them go on where they were last.  */
+/* Where TOGETHER spans are, or fewer.  */
+void
+row_of_accesses::place_spans (tree *places, gimple_seq *seq) const
+{
+  for (unsigned i = 0; i < TOGETHER; i++)
+    places[i] = i < spans.length () ? place_of_span (spans[i], seq) : null_pointer_node;
+}
+
+/* Ask whether all of them go on where they were last.  SITE: the row's; NULL: it has none.  */
 tree
-row_of_accesses::ask_together (gimple_seq *seq) const
+row_of_accesses::ask_together (const tree *places, const site_of_code *site, gimple_seq *seq) const
 {
   unsigned HOST_WIDE_INT kinds = 0;
-  tree places[TOGETHER];
-  for (unsigned i = 0; i < TOGETHER; i++)
-    {
-      places[i] = i < spans.length () ? place_of_span (spans[i], seq) : null_pointer_node;
-      if (i < spans.length ())
-	kinds |= (unsigned HOST_WIDE_INT) (kind_of (spans[i]) | spans[i].bytes) << i * SPAN_BITS;
-    }
-  gcall *call = gimple_build_call (decl_of (ROW), 5, build_int_cstu (long_unsigned_type_node, kinds), places[0],
-				   places[1], places[2], places[3]);
+  for (unsigned i = 0; i < spans.length (); i++)
+    kinds |= (unsigned HOST_WIDE_INT) (kind_of (spans[i]) | spans[i].bytes) << i * SPAN_BITS;
+  tree which = build_int_cstu (long_unsigned_type_node, kinds);
+  gcall *call = site ? gimple_build_call (decl_of (ROW_AT), 6, which, places[0], places[1], places[2], places[3],
+					  site->address ())
+		     : gimple_build_call (decl_of (ROW), 5, which, places[0], places[1], places[2], places[3]);
   return answer_of (call, gimple_location (head), seq);
 }
 
-/* Have FROM ask by SEQ, and go by YES where the answer is not 0.  */
-void
-row_of_accesses::decide (basic_block from, gimple_seq seq, tree answer, edge yes, edge no)
+/* Have BEFORE ask whether all go on where they were last, and go TO_GOOD if they do, else by NO.  The block that then
+   is to ask for each.  */
+basic_block
+row_of_accesses::ask_as_one (basic_block before, edge to_good, edge no) const
 {
-  gimple_stmt_iterator gsi = gsi_last_bb (from);
-  gsi_insert_seq_after (&gsi, seq, GSI_CONTINUE_LINKING);
-  gsi_insert_after (&gsi, gimple_build_cond (NE_EXPR, answer, integer_zero_node, NULL_TREE, NULL_TREE),
-		    GSI_NEW_STMT);
-  yes->flags = (yes->flags & ~EDGE_FALLTHRU) | EDGE_TRUE_VALUE;
-  no->flags = (no->flags & ~EDGE_FALLTHRU) | EDGE_FALSE_VALUE;
-  yes->probability = profile_probability::very_likely ();
-  no->probability = profile_probability::very_unlikely ();
+  gimple_seq first = NULL, then = NULL, last = NULL;
+  tree places[TOGETHER];
+  unsigned sizes[TOGETHER];
+  place_spans (places, &first);
+  if (!has_steps ())
+    {
+      tree known = ask_together (places, NULL, &first);
+      decide (before, first, known, to_good, no);
+      return split_edge (no);
+    }
+  site_of_code site;
+  for (unsigned i = 0; i < spans.length (); i++)
+    sizes[i] = spans[i].bytes;
+  basic_block good = to_good->dest, look = split_edge (to_good);
+  tree distance = site.has_any (&first);
+  decide (before, first, distance, single_pred_edge (look), no);
+  basic_block call = split_edge (no);
+  edge forwards = single_succ_edge (look);
+  tree fine = site.goes_on (places, sizes, spans.length (), distance, &then);
+  decide (look, then, fine, forwards, make_edge (look, call, 0));
+  site.move (split_edge (forwards));
+  no = single_succ_edge (call);
+  tree known = ask_together (places, &site, &last);
+  decide (call, last, known, make_edge (call, good, 0), no);
+  return split_edge (no);
 }
 
 /* The calls that were asked about go from the COPY of a ROW.  */
@@ -277,15 +301,14 @@ row_of_accesses::remove_from (basic_block row, basic_block copy)
     remove_call (call);
 }
 
-/* False: it is not worth it.  */
+/* False: it is not worth it.  The row as it was is COLD then.  */
 bool
-row_of_accesses::version ()
+row_of_accesses::version (hash_set<basic_block> &cold)
 {
-  gimple_seq each = NULL, together = NULL;
+  gimple_seq each = NULL;
   find_spans ();
   if (members.length () < spans.length () + LEAST_SAVED)
     return false;
-  tree known = spans.length () <= TOGETHER ? ask_together (&together) : NULL_TREE;
   tree answer = ask_each (&each);
   gimple_stmt_iterator gsi = gsi_for_stmt (head);
   gsi_prev (&gsi);
@@ -295,10 +318,9 @@ row_of_accesses::version ()
   split_block (row, last);
   basic_block good = split_edge (to_row);
   edge in = single_succ_edge (good), no = make_edge (before, row, 0);
-  if (known)
+  if (spans.length () <= TOGETHER)
     {
-      decide (before, together, known, single_pred_edge (good), no);
-      before = split_edge (no);
+      before = ask_as_one (before, single_pred_edge (good), no);
       decide (before, each, answer, make_edge (before, good, 0), single_succ_edge (before));
     }
   else
@@ -308,14 +330,16 @@ row_of_accesses::version ()
   add_phi_args_after_copy_bb (copy);
   remove_from (row, copy);
   free_original_copy_tables ();
+  cold.add (row);
   return true;
 }
 
-/* Ask about rows of a function.  */
+/* Ask about rows of a function, and the accesses that are in none.  */
 void
 ask_about_rows ()
 {
   auto_vec<basic_block> blocks;
+  hash_set<basic_block> cold;
   basic_block block;
   bool changed = false;
   if (cfun->calls_setjmp || cfun->has_nonlocal_label)
@@ -332,12 +356,13 @@ ask_about_rows ()
 	  row_of_accesses row;
 	  row.collect (&gsi);
 	  gimple *next = gsi_end_p (gsi) ? NULL : gsi_stmt (gsi);
-	  changed |= row.version ();
+	  changed |= row.version (cold);
 	  if (!next)
 	    break;
 	  gsi = gsi_for_stmt (next);
 	}
     }
+  changed |= give_sites (cold);
   if (!changed)
     return;
   mark_virtual_operands_for_renaming (cfun);

@@ -761,21 +761,21 @@ mic_access_atomic (uintptr_t address, size_t size, int writes, const void *pc)
 static void __attribute__ ((noinline))
 mic_new_write (uintptr_t address, size_t size, const void *pc)
 {
-  if (!mic_walks_anew (address - gompy_access.low, size, 1, pc) && !mic_usual (address, size, 1, pc))
+  if (!mic_walks_anew (address, size, 1, pc) && !mic_usual (address, size, 1, pc))
     mic_any_write (address, size, pc);
 }
 
 static void
 mic_access_write (uintptr_t address, size_t size, const void *pc)
 {
-  if (!mic_walks_on (address - gompy_access.low, size, 1, pc))
+  if (!mic_walks_on (address, size, 1, pc))
     mic_new_write (address, size, pc);
 }
 
 static void __attribute__ ((noinline))
 mic_new_read (uintptr_t address, size_t size, const void *pc)
 {
-  if (!mic_walks_anew (address - gompy_access.low, size, 0, pc)
+  if (!mic_walks_anew (address, size, 0, pc)
       && !mic_keep_read (address - gompy_access.low, size, pc) && !mic_usual (address, size, 0, pc))
     mic_any_read (address, size, pc);
 }
@@ -783,8 +783,20 @@ mic_new_read (uintptr_t address, size_t size, const void *pc)
 static void
 mic_access_read (uintptr_t address, size_t size, const void *pc)
 {
-  if (!mic_walks_on (address - gompy_access.low, size, 0, pc))
+  if (!mic_walks_on (address, size, 0, pc))
     mic_new_read (address, size, pc);
+}
+
+/* An access of a site, which compiled code has looked at (gompy/accel/hooks/loops_steps.h).  */
+static void
+mic_access_one (uintptr_t address, int kind, const unsigned char *site, const void *pc)
+{
+  size_t size = kind & GOMPY_RANGE_SIZE;
+  int writes = (kind & GOMPY_RANGE_WRITES) != 0;
+  if (mic_site_walks (address, size, writes, site, pc)
+      || (!writes && mic_keep_read (address - gompy_access.low, size, pc)) || mic_usual (address, size, writes, pc))
+    return;
+  (writes ? mic_any_write : mic_any_read) (address, size, pc);
 }
 
 _Static_assert (MIC_BLOCK * 2 + MIC_BLOCK / 8 * 4 * (sizeof (uint64_t) + sizeof (uint32_t)) + sizeof *mic_blocks
@@ -835,6 +847,9 @@ mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
   gompy_access.give = mic_access_give;
   gompy_access.pause = mic_access_pause;
   gompy_access.row = mic_access_row;
+  gompy_access.row_at = mic_access_row_at;
+  gompy_access.one = mic_access_one;
+  gompy_access.steps = (char *) &mic_followed - (char *) __builtin_thread_pointer ();
   gompy_access.high = base + size;
   gompy_access.low = base;
   return 1;

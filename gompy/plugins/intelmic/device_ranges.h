@@ -432,10 +432,11 @@ mic_new_range (uintptr_t address, intptr_t step, size_t n, int kind, const void 
     {
       int writes = (kind & GOMPY_RANGE_WRITES) != 0;
       size_t all = distance * (n - 1) + size;
+      address = gompy_access.low + offset;
       return (kind & GOMPY_RANGE_ROW
-                ? mic_span_walks (offset, all, kind, pc)
+                ? mic_span_walks (address, all, kind, pc)
                 : all <= MIC_WALKED
-                    && (mic_walks_on (offset, all, writes, pc) || mic_walks_anew (offset, all, writes, pc)))
+                    && (mic_walks_on (address, all, writes, pc) || mic_walks_anew (address, all, writes, pc)))
              || mic_access_span (offset, offset + all, writes, (kind & GOMPY_RANGE_ALONE) != 0, pc);
     }
   return mic_access_column (offset, distance, n, size, kind, pc);
@@ -450,7 +451,7 @@ mic_access_range (uintptr_t address, intptr_t step, size_t n, int kind, const vo
     {
       size_t all = (uint64_t) step * (n - 1) + size;
       if (all <= MIC_WALKED
-          && mic_walks_on (address - gompy_access.low, all, (kind & GOMPY_RANGE_WRITES) != 0, pc))
+          && mic_walks_on (address, all, (kind & GOMPY_RANGE_WRITES) != 0, pc))
         return 1;
     }
   return mic_new_range (address, step, n, kind, pc);

@@ -13,35 +13,40 @@
 #define MIC_OPEN_WALKS 32u  /* of these, at a time */
 #define MIC_AGAIN 256u      /* accesses to what a walk has been at; then it ends: atomic operations look for it */
 #define MIC_WALKED 512u     /* bytes of an access that may be a step of a walk */
-#define MIC_ROWS 64u        /* rows of statements that are remembered, a power of 2 */
-#define MIC_ROW_SPANS 4u
 
+/* All places are addresses, as compiled code compares and moves those of a site's walks (access.h: gompy_step).  */
 struct mic_walk
 {
-  uintptr_t place;          /* the code's, and whether it writes */
-  uint64_t begin, next;     /* what is to be noted; where nothing is, the last access */
-  uint64_t end;             /* where the walk ends at the latest; 0: there is none */
+  const unsigned char *site; /* of the first walk of a site, or of a row's place of code */
+  uintptr_t next, end;       /* where the walk goes on; where it ends at the latest, 0: there is none */
+  uintptr_t begin;           /* from there to `next` is to be noted; where nothing is, that is the last access */
+  uintptr_t place;           /* the code's, and whether it writes */
   unsigned again;
 } __attribute__ ((aligned (64)));
+_Static_assert (offsetof (struct mic_walk, site) == offsetof (struct gompy_step, site)
+                  && offsetof (struct mic_walk, next) == offsetof (struct gompy_step, next)
+                  && offsetof (struct mic_walk, end) == offsetof (struct gompy_step, end)
+                  && sizeof (struct mic_walk) == GOMPY_STEP_BYTES,
+                "compiled code finds a walk's step");
 
-/* A row that is asked about as a whole.  Each of its spans has a walk, and its own place of code.  */
+/* A row that is asked about as a whole, or an access of a site.  Each of its spans has a walk, and its own place of
+   code.  */
 struct mic_row
 {
-  uintptr_t pc;
-  struct mic_walk spans[MIC_ROW_SPANS];
-} __attribute__ ((aligned (64)));
+  struct mic_walk spans[GOMPY_STEPS];
+};
 
-/* What a thread follows.  It is 36 KiB, which the C library would clear at the start of each thread, of devices that
+/* What a thread follows.  It is 80 KiB, which the C library would clear at the start of each thread, of devices that
    check nothing, too: so a thread has its own from the first walk on.  Before, it reads one in which nothing is ever
    written.  */
 struct mic_followed
 {
+  struct mic_row rows[GOMPY_SITES];  /* first: compiled code looks there */
   struct mic_walk walks[MIC_WALKS];
-  struct mic_row rows[MIC_ROWS];
 };
 
 static struct mic_followed mic_nothing;
-static __thread struct mic_followed *mic_followed = &mic_nothing;
+static __thread struct mic_followed *mic_followed __attribute__ ((tls_model ("local-exec"))) = &mic_nothing;
 static pthread_key_t mic_followed_key;
 static __thread struct mic_walk *mic_open_walks[MIC_OPEN_WALKS]; /* and some that have ended since */
 static __thread unsigned mic_open_walk_count;
@@ -84,10 +89,11 @@ mic_end_walk (struct mic_walk *w)
 {
   int writes = w->place & 1;
   const void *pc = (const void *) (w->place >> 1);
+  uint64_t begin = w->begin - gompy_access.low, end = w->next - gompy_access.low;
   w->end = 0;
   mic_walk_ends = 1;
-  if (!mic_note_span (w->begin, w->next, writes, pc))
-    mic_race (w->begin, w->next - w->begin, writes, 0, pc);
+  if (!mic_note_span (begin, end, writes, pc))
+    mic_race (begin, end - begin, writes, 0, pc);
   mic_walk_ends = 0;
 }
 
@@ -127,13 +133,14 @@ mic_may_walk (uint64_t offset, int writes)
 	 && !mic_settle (offset);
 }
 
-/* Begin a walk with [OFFSET, NEXT), where that may be.  */
+/* Begin a walk with [ADDRESS, NEXT), where that may be.  */
 static int
-mic_begin_walk (struct mic_walk *w, uint64_t offset, uint64_t next)
+mic_begin_walk (struct mic_walk *w, uintptr_t address, uintptr_t next)
 {
-  uint64_t last = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
+  uint64_t offset = address - gompy_access.low, last = (offset & -(uint64_t) MIC_BLOCK) + MIC_BLOCK;
   unsigned i;
-  if (offset >= mic_access_size || next - offset > MIC_BLOCK || next > last || !mic_may_walk (offset, w->place & 1))
+  if (offset >= mic_access_size || next - address > MIC_BLOCK || next - gompy_access.low > last
+      || !mic_may_walk (offset, w->place & 1))
     return 0;
   __builtin_prefetch (&mic_blocks[last / MIC_BLOCK]); /* where it goes on, as a rule */
   for (i = 0; i < mic_open_walk_count && mic_open_walks[i] != w; i++)
@@ -142,9 +149,9 @@ mic_begin_walk (struct mic_walk *w, uint64_t offset, uint64_t next)
     return 0;
   if (i == mic_open_walk_count)
     mic_open_walks[mic_open_walk_count++] = w;
-  w->begin = offset;
+  w->begin = address;
   w->next = next;
-  w->end = last;
+  w->end = gompy_access.low + last;
   w->again = 0;
   return 1;
 }
@@ -152,18 +159,18 @@ mic_begin_walk (struct mic_walk *w, uint64_t offset, uint64_t next)
 /* An access that is in no walk, or ends that of its place; NEAR: it begins where the last one was.  1: a walk has begun
    by it.  */
 static int __attribute__ ((noinline))
-mic_walk_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size, int near)
+mic_walk_anew (struct mic_walk *w, uintptr_t place, uintptr_t address, size_t size, int near)
 {
-  uint64_t edge = w->end, from = offset;
-  if (near && offset < edge && size <= MIC_BLOCK && offset + size > edge)
+  uintptr_t edge = w->end, from = address;
+  if (near && address < edge && size <= MIC_BLOCK && address + size > edge)
     w->next = from = edge; /* its first bytes are the last ones of the walk's kilobyte */
   if (edge != 0)
     mic_end_walk (w);
   w->place = place;
-  if (near && mic_begin_walk (w, from, offset + size))
+  if (near && mic_begin_walk (w, from, address + size))
     return 1;
-  w->begin = offset;
-  w->next = offset + size;
+  w->begin = address;
+  w->next = address + size;
   return 0;
 }
 
@@ -177,10 +184,10 @@ mic_walk_of (uintptr_t place)
 /* Whether an access is a step of a walk that is its place's, and to be noted at its end.  Nothing is called here: who
    asks this first, and leaves all else to another function, needs no frame.  */
 static inline __attribute__ ((always_inline)) int
-mic_follows (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size)
+mic_follows (struct mic_walk *w, uintptr_t place, uintptr_t address, size_t size)
 {
-  uint64_t next = offset + size;
-  if (__builtin_expect (w->place != place || offset - w->begin > w->next - w->begin || next > w->end
+  uintptr_t next = address + size;
+  if (__builtin_expect (w->place != place || address - w->begin > w->next - w->begin || next > w->end
                           || (next <= w->next && ++w->again >= MIC_AGAIN), 0))
     return 0;
   w->next = next > w->next ? next : w->next;
@@ -188,30 +195,30 @@ mic_follows (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size)
 }
 
 static inline __attribute__ ((always_inline)) int
-mic_walks_on (uint64_t offset, size_t size, int writes, const void *pc)
+mic_walks_on (uintptr_t address, size_t size, int writes, const void *pc)
 {
   uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
-  return mic_follows (mic_walk_of (place), place, offset, size);
+  return mic_follows (mic_walk_of (place), place, address, size);
 }
 
 /* The same of one that is none by what mic_follows says: whether a walk begins by it.  */
 static inline int
-mic_follows_anew (struct mic_walk *w, uintptr_t place, uint64_t offset, size_t size)
+mic_follows_anew (struct mic_walk *w, uintptr_t place, uintptr_t address, size_t size)
 {
-  int near = w->place == place && offset - w->begin <= w->next - w->begin;
+  int near = w->place == place && address - w->begin <= w->next - w->begin;
   if (near || w->end != 0)
-    return mic_walk_anew (w, place, offset, size, near);
+    return mic_walk_anew (w, place, address, size, near);
   w->place = place;
-  w->begin = offset;
-  w->next = offset + size;
+  w->begin = address;
+  w->next = address + size;
   return 0;
 }
 
 static inline int
-mic_walks_anew (uint64_t offset, size_t size, int writes, const void *pc)
+mic_walks_anew (uintptr_t address, size_t size, int writes, const void *pc)
 {
   uintptr_t place = (uintptr_t) pc << 1 | (unsigned) writes;
-  return mic_may_follow () && mic_follows_anew (mic_walk_of (place), place, offset, size);
+  return mic_may_follow () && mic_follows_anew (mic_walk_of (place), place, address, size);
 }
 
 /* --- rows of statements ------------------------------------------------------------------------------------------ */
@@ -221,39 +228,81 @@ static __thread struct mic_row *mic_row; /* whose spans are asked about one by o
 static inline __attribute__ ((always_inline)) struct mic_row *
 mic_row_of (uintptr_t pc)
 {
-  return &mic_followed->rows[(pc ^ pc >> 8) % MIC_ROWS];
+  return &mic_followed->rows[(pc ^ pc >> 8) % GOMPY_SITES];
+}
+
+/* The row or access of SITE, which looks at ROW, has that from here on.  */
+static void
+mic_take_row (struct mic_row *row, const unsigned char *site)
+{
+  for (unsigned i = 0; i < GOMPY_STEPS; i++)
+    {
+      if (row->spans[i].end != 0)
+        mic_end_walk (&row->spans[i]);
+      memset (&row->spans[i], 0, sizeof row->spans[i]);
+    }
+  row->spans[0].site = site;
 }
 
 /* Whether a span goes on where it was last; what is not in the arena does.  */
 static int
-mic_span_goes_on (struct mic_walk *w, uint64_t offset, uint64_t size)
+mic_span_goes_on (struct mic_walk *w, uintptr_t address, uint64_t size)
 {
-  if (mic_follows (w, w->place, offset, size))
+  uint64_t offset = address - gompy_access.low;
+  if (mic_follows (w, w->place, address, size))
     return 1;
   if (offset >= mic_access_size)
     return offset <= -size;
-  return w->place != 0 && offset - w->begin <= w->next - w->begin && mic_walk_anew (w, w->place, offset, size, 1);
+  return w->place != 0 && address - w->begin <= w->next - w->begin && mic_walk_anew (w, w->place, address, size, 1);
 }
 
 /* The same of a row, where not each span is a step forwards.  Where the answer is 0, each is asked about.  */
+static int
+mic_row_goes_on (struct mic_row *row, uint64_t kinds, const uintptr_t *at, const unsigned char *site)
+{
+  mic_row = row;
+  if (row->spans[0].site != site)
+    mic_take_row (row, site);
+  for (unsigned i = 0; i < GOMPY_STEPS && kinds != 0; i++, kinds >>= GOMPY_ROW_BITS)
+    if (!mic_span_goes_on (&row->spans[i], at[i], kinds & GOMPY_RANGE_SIZE))
+      return 0;
+  return 1;
+}
+
 static int __attribute__ ((noinline))
 mic_row_anew (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, const void *pc)
 {
-  const uintptr_t at[MIC_ROW_SPANS] = { a, b, c, d };
-  mic_row = mic_may_follow () ? mic_row_of ((uintptr_t) pc) : NULL;
-  if (mic_row == NULL)
+  const uintptr_t at[GOMPY_STEPS] = { a, b, c, d };
+  mic_row = NULL;
+  return mic_may_follow () && mic_row_goes_on (mic_row_of ((uintptr_t) pc), kinds, at, pc);
+}
+
+/* That of a site.  */
+static int
+mic_access_row_at (uint64_t kinds, const uintptr_t *at, const unsigned char *site, const void *pc)
+{
+  (void) pc;  /* each of its spans has its own, by `range` */
+  mic_row = NULL;
+  return mic_may_follow () && mic_row_goes_on (&mic_followed->rows[*site], kinds, at, site);
+}
+
+/* Whether an access of a site that compiled code has found to be no step forwards is one of its walk, or begins one.
+   The site says whose walk it is: its code may be there more than once.  */
+static int
+mic_site_walks (uintptr_t address, size_t size, int writes, const unsigned char *site, const void *pc)
+{
+  struct mic_row *row;
+  struct mic_walk *w;
+  if (!mic_may_follow ())
     return 0;
-  for (unsigned i = 0; i < MIC_ROW_SPANS && mic_row->pc != (uintptr_t) pc; i++)
-    {
-      if (mic_row->spans[i].end != 0)
-        mic_end_walk (&mic_row->spans[i]);
-      memset (&mic_row->spans[i], 0, sizeof mic_row->spans[i]);
-    }
-  mic_row->pc = (uintptr_t) pc;
-  for (unsigned i = 0; i < MIC_ROW_SPANS && kinds != 0; i++, kinds >>= GOMPY_ROW_BITS)
-    if (!mic_span_goes_on (&mic_row->spans[i], at[i] - gompy_access.low, kinds & GOMPY_RANGE_SIZE))
-      return 0;
-  return 1;
+  row = &mic_followed->rows[*site];
+  w = &row->spans[0];
+  if (w->site != site)
+    mic_take_row (row, site);
+  if (mic_follows (w, w->place, address, size))
+    return 1;
+  return mic_walk_anew (w, (uintptr_t) pc << 1 | (unsigned) writes, address, size,
+                        address - w->begin <= w->next - w->begin);
 }
 
 /* Whether a span is a step of its walk that goes forwards.  Its bytes before the walk's begin are the last ones of the
@@ -261,7 +310,7 @@ mic_row_anew (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d
 static inline __attribute__ ((always_inline)) int
 mic_span_steps (struct mic_walk *w, uintptr_t address, uint64_t size)
 {
-  uint64_t next = address - gompy_access.low + size;
+  uintptr_t next = address + size;
   if (__builtin_expect (next - w->next - 1 >= size || next > w->end, 0))
     return 0;
   w->next = next;
@@ -273,7 +322,7 @@ mic_access_row (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t
 {
   struct mic_row *row = mic_row_of ((uintptr_t) pc);
   const unsigned bits = GOMPY_ROW_BITS;
-  if (__builtin_expect (row->pc != (uintptr_t) pc, 0)
+  if (__builtin_expect (row->spans[0].site != pc, 0)
       || !mic_span_steps (&row->spans[0], a, kinds & GOMPY_RANGE_SIZE)
       || (kinds >> bits != 0 && !mic_span_steps (&row->spans[1], b, kinds >> bits & GOMPY_RANGE_SIZE))
       || (kinds >> 2 * bits != 0 && !mic_span_steps (&row->spans[2], c, kinds >> 2 * bits & GOMPY_RANGE_SIZE))
@@ -284,14 +333,14 @@ mic_access_row (uint64_t kinds, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t
 
 /* Whether one of its spans goes on, or a walk begins by it.  */
 static int
-mic_span_walks (uint64_t offset, size_t size, int kind, const void *pc)
+mic_span_walks (uintptr_t address, size_t size, int kind, const void *pc)
 {
   uintptr_t place = (uintptr_t) pc << 1 | (kind / GOMPY_RANGE_WRITES & 1);
   struct mic_walk *w;
   if (mic_row == NULL)
     return 0;
   w = &mic_row->spans[GOMPY_ROW_SPAN (kind)];
-  return mic_follows (w, place, offset, size) || mic_follows_anew (w, place, offset, size);
+  return mic_follows (w, place, address, size) || mic_follows_anew (w, place, address, size);
 }
 
 #endif
