@@ -125,6 +125,11 @@ ENUMERATIONS = {
         "cudaFuncAttributeMaxDynamicSharedMemorySize": 8,
         "cudaFuncAttributePreferredSharedMemoryCarveout": 9,
     },
+    "cudaSharedCarveout": {
+        "cudaSharedmemCarveoutDefault": -1,
+        "cudaSharedmemCarveoutMaxL1": 0,
+        "cudaSharedmemCarveoutMaxShared": 100,
+    },
     "cudaFuncCache": {
         "cudaFuncCachePreferNone": 0,
         "cudaFuncCachePreferShared": 1,
@@ -152,6 +157,12 @@ ENUMERATIONS = {
         "cudaMemAdviseUnsetPreferredLocation": 4,
         "cudaMemAdviseSetAccessedBy": 5,
         "cudaMemAdviseUnsetAccessedBy": 6,
+    },
+    "cudaMemRangeAttribute": {
+        "cudaMemRangeAttributeReadMostly": 1,
+        "cudaMemRangeAttributePreferredLocation": 2,
+        "cudaMemRangeAttributeAccessedBy": 3,
+        "cudaMemRangeAttributeLastPrefetchLocation": 4,
     },
     "cudaMemAllocationType": {"cudaMemAllocationTypeInvalid": 0, "cudaMemAllocationTypePinned": 1},
     "cudaMemAllocationHandleType": {"cudaMemHandleTypeNone": 0, "cudaMemHandleTypePosixFileDescriptor": 1},

@@ -67,6 +67,13 @@ CALLS = {
         "cudaPointerGetAttributes": "struct cudaPointerAttributes *to, const void *pointer",
         "cudaMemPrefetchAsync": "const void *device, size_t size, int to, cudaStream_t stream",
         "cudaMemAdvise": "const void *device, size_t size, enum cudaMemoryAdvise advice, int of",
+        "cudaMemRangeGetAttribute": (
+            "void *to, size_t to_size, enum cudaMemRangeAttribute attribute, const void *device, size_t size"
+        ),
+        "cudaMemRangeGetAttributes": (
+            "void **to, size_t *to_sizes, enum cudaMemRangeAttribute *attributes, size_t count, const void *device, "
+            "size_t size"
+        ),
         "cudaMalloc3D": "struct cudaPitchedPtr *to, struct cudaExtent extent",
     },
     "Copies and fills": {

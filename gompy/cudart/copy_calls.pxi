@@ -102,6 +102,13 @@ cdef int describe_rows(CUDA_MEMCPY2D *c, void *to, size_t to_pitch, const void *
     return CUDA_SUCCESS
 
 
+cdef int note_rows_error(int r, size_t to_pitch, size_t from_pitch, size_t width) noexcept nogil:
+    """The result of a copy of rows: rows that overlap are an error of their own, which the driver does not have."""
+    if r == cudaErrorInvalidValue and (width > to_pitch or width > from_pitch):
+        r = cudaErrorInvalidPitchValue
+    return note_error(r)
+
+
 cdef public int cudaMemcpy2D(void *to, size_t to_pitch, const void *origin, size_t from_pitch, size_t width,
                              size_t height, int kind) noexcept nogil:
     """A copy of rows."""
@@ -111,7 +118,7 @@ cdef public int cudaMemcpy2D(void *to, size_t to_pitch, const void *origin, size
         r = describe_rows(&c, to, to_pitch, origin, from_pitch, width, height, kind)
     if r == CUDA_SUCCESS and width and height:
         r = driver.copy_rows(&c)
-    return note_error(r)
+    return note_rows_error(r, to_pitch, from_pitch, width)
 
 
 cdef public int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *origin, size_t from_pitch, size_t width,
@@ -123,7 +130,7 @@ cdef public int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *origin,
         r = describe_rows(&c, to, to_pitch, origin, from_pitch, width, height, kind)
     if r == CUDA_SUCCESS and width and height:
         r = driver.copy_rows_async(&c, stream)
-    return note_error(r)
+    return note_rows_error(r, to_pitch, from_pitch, width)
 
 
 cdef int symbol_place(const void *host, size_t offset, size_t size, CUdeviceptr *to) noexcept nogil:

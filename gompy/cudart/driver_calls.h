@@ -151,6 +151,7 @@ _Static_assert (sizeof (fatbin_file) == 64, "a fat binary's file");
   X (mem_free_async, cuMemFreeAsync, (CUdeviceptr, void *)) \
   X (mem_prefetch, cuMemPrefetchAsync, (CUdeviceptr, size_t, int, void *)) \
   X (mem_advise, cuMemAdvise, (CUdeviceptr, size_t, int, int)) \
+  X (mem_range, cuMemRangeGetAttributes, (void **, const size_t *, const int *, size_t, CUdeviceptr, size_t)) \
   X (host_alloc, cuMemHostAlloc, (void **, size_t, unsigned)) \
   X (host_free, cuMemFreeHost, (void *)) \
   X (host_pointer, cuMemHostGetDevicePointer_v2, (CUdeviceptr *, void *, unsigned)) \

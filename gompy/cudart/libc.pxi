@@ -29,7 +29,8 @@ from gompy.native.cudart cimport (
     cudaResourceTypeLinear, cudaResourceTypePitch2D,
     CUDART_VERSION, cudaDeviceMapHost, cudaDeviceProp, cudaDeviceScheduleAuto, cudaErrorInitializationError,
     cudaErrorInsufficientDriver, cudaErrorInvalidConfiguration, cudaErrorInvalidDevice,
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPtx, cudaErrorInvalidSymbol,
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue,
+    cudaErrorInvalidPtx, cudaErrorInvalidSymbol,
     cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorMissingConfiguration, cudaErrorNoDevice,
     cudaErrorNoKernelImageForDevice, cudaErrorNotSupported, cudaEventDefault, cudaGraphNodeTypeKernel,
     cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaLaunchAttributeClusterDimension,
@@ -231,6 +232,7 @@ cdef extern from "driver_calls.h" nogil:
         int (*mem_free_async)(CUdeviceptr, void *) noexcept nogil
         int (*mem_prefetch)(CUdeviceptr, size_t, int, void *) noexcept nogil
         int (*mem_advise)(CUdeviceptr, size_t, int, int) noexcept nogil
+        int (*mem_range)(void **, const size_t *, const int *, size_t, CUdeviceptr, size_t) noexcept nogil
         int (*host_alloc)(void **, size_t, unsigned) noexcept nogil
         int (*host_free)(void *) noexcept nogil
         int (*host_pointer)(CUdeviceptr *, void *, unsigned) noexcept nogil

@@ -167,3 +167,18 @@ cdef public int cudaMemAdvise(const void *device, size_t size, int advice, int o
     if r == CUDA_SUCCESS and is_managed(device):
         return CUDA_SUCCESS
     return note_error(driver.mem_advise(<CUdeviceptr> device, size, advice, of) if r == CUDA_SUCCESS else r)
+
+
+cdef public int cudaMemRangeGetAttributes(void **to, size_t *to_sizes, const int *attributes, size_t count,
+                                          const void *device, size_t size) noexcept nogil:
+    """What was said of managed memory."""
+    cdef int r = enter_device()
+    if r == CUDA_SUCCESS:
+        r = driver.mem_range(to, to_sizes, attributes, count, <CUdeviceptr> device, size)
+    return note_error(r)
+
+
+cdef public int cudaMemRangeGetAttribute(void *to, size_t to_size, int attribute, const void *device,
+                                         size_t size) noexcept nogil:
+    """One of these."""
+    return cudaMemRangeGetAttributes(&to, &to_size, &attribute, 1, device, size)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cuda_tools import has_driver, needs_cuda_compiler, skip_unknown
-from test_cuda_cc import PROGRAMS, compiled, result
+from test_cuda_cc import PROGRAMS, call, compiled, result
 
 FOLDER = PROGRAMS / "cuda"
 ARCHITECTURES = {
@@ -60,3 +60,11 @@ int main ()
 }
 """)
     assert result(compiled(tmp_path, tmp_path / "leader.cu")) == (0, "32 31\n", "")
+
+
+def test_clusters_of_several_blocks(tmp_path: Path) -> None:
+    """They are refused by name; of one block they are what no cluster is (asked.cu)."""
+    (tmp_path / "a.cu").write_text("__global__ void __cluster_dims__ (2, 1, 1) k () {}\n")
+    done = call(tmp_path, "cc", "-c", "a.cu")
+    assert done.returncode == 1
+    assert "clusters of more than one block are not implemented by gompy\n" in done.stderr

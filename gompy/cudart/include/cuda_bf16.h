@@ -42,4 +42,12 @@ gompy_fma (__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c)
 }
 GOMPY_SHORT_ALL (__nv_bfloat16, __nv_bfloat162, bfloat16)
 
+#define CUDART_INF_BF16 __ushort_as_bfloat16 ((unsigned short) 0x7f80)
+#define CUDART_NAN_BF16 __ushort_as_bfloat16 ((unsigned short) 0x7fff)
+#define CUDART_MIN_DENORM_BF16 __ushort_as_bfloat16 ((unsigned short) 0x0001)
+#define CUDART_MAX_NORMAL_BF16 __ushort_as_bfloat16 ((unsigned short) 0x7f7f)
+#define CUDART_NEG_ZERO_BF16 __ushort_as_bfloat16 ((unsigned short) 0x8000)
+#define CUDART_ZERO_BF16 __ushort_as_bfloat16 ((unsigned short) 0x0000)
+#define CUDART_ONE_BF16 __ushort_as_bfloat16 ((unsigned short) 0x3f80)
+
 #endif

@@ -68,4 +68,12 @@ GOMPY_HALF_OF_TWO (gompy_add, "add.rn.f16", +)
 GOMPY_HALF_OF_TWO (gompy_mul, "mul.rn.f16", *)
 GOMPY_SHORT_ALL (__half, __half2, half)
 
+#define CUDART_INF_FP16 __ushort_as_half ((unsigned short) 0x7c00)
+#define CUDART_NAN_FP16 __ushort_as_half ((unsigned short) 0x7fff)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half ((unsigned short) 0x0001)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half ((unsigned short) 0x7bff)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half ((unsigned short) 0x8000)
+#define CUDART_ZERO_FP16 __ushort_as_half ((unsigned short) 0x0000)
+#define CUDART_ONE_FP16 __ushort_as_half ((unsigned short) 0x3c00)
+
 #endif

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,14 @@
 #define __managed__ __attribute__ ((device, section ("gompy_managed"))) /* managed_code.py */
 #endif
 #define __grid_constant__
+#ifndef __cluster_dims__
+template <int x, int y = 1, int z = 1> struct gompy_cluster
+{
+  static_assert (x == 1 && y == 1 && z == 1, "clusters of more than one block are not implemented by gompy");
+  enum { alignment = 1 };
+};
+#define __cluster_dims__(...) __attribute__ ((aligned (gompy_cluster<__VA_ARGS__>::alignment)))
+#endif
 
 #endif
 

@@ -191,6 +191,22 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessor (int *blocks, T *function, int thr
                                                           shared);
 }
 
+template <typename T>
+GOMPY_CALL cudaError_t
+cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (int *blocks, T *function, int threads, size_t shared,
+                                                        unsigned flags)
+{
+  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (blocks, reinterpret_cast<const void *> (function),
+                                                                   threads, shared, flags);
+}
+
+template <typename T>
+GOMPY_CALL cudaError_t
+cudaOccupancyAvailableDynamicSMemPerBlock (size_t *size, T *function, int blocks, int threads)
+{
+  return ::cudaOccupancyAvailableDynamicSMemPerBlock (size, reinterpret_cast<const void *> (function), blocks, threads);
+}
+
 /* The block size that keeps most threads busy, and the grid that fills the device with such blocks; shared memory by
    the size of the block.  */
 template <typename Shared, typename T>

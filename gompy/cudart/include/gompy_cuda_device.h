@@ -114,12 +114,28 @@ GOMPY_DOT (__dp2a_hi, "dp2a.hi.u32.u32", unsigned)
 #undef GOMPY_DOT
 #endif
 
-/* --- Hints for caches, which the emulated device has none of; those that clang's headers lack.  --- */
+/* --- Hints for caches, which the emulated device has none of.  A clang that has some of these for its types has the
+   better overloads.  A value is converted to what stands at the address.  --- */
+template <typename T> struct gompy_just { typedef T type; };
 template <typename T> GOMPY_DEVICE T __ldca (const T *at) { return *at; }
+template <typename T> GOMPY_DEVICE T __ldcg (const T *at) { return *at; }
+template <typename T> GOMPY_DEVICE T __ldcs (const T *at) { return *at; }
 template <typename T> GOMPY_DEVICE T __ldlu (const T *at) { return *at; }
-template <typename T> GOMPY_DEVICE void __stwb (T *at, T value) { *at = value; }
-template <typename T> GOMPY_DEVICE void __stcg (T *at, T value) { *at = value; }
-template <typename T> GOMPY_DEVICE void __stcs (T *at, T value) { *at = value; }
+template <typename T>
+GOMPY_DEVICE T
+__ldcv (const T *at)
+{
+  asm volatile ("" : : : "memory"); /* each call looks again */
+  return *at;
+}
+template <typename T> GOMPY_DEVICE void __stwb (T *at, typename gompy_just<T>::type value) { *at = value; }
+template <typename T> GOMPY_DEVICE void __stwt (T *at, typename gompy_just<T>::type value) { *at = value; }
+template <typename T> GOMPY_DEVICE void __stcg (T *at, typename gompy_just<T>::type value) { *at = value; }
+template <typename T> GOMPY_DEVICE void __stcs (T *at, typename gompy_just<T>::type value) { *at = value; }
+
+/* --- Numbers that are none: declared by clang's headers, defined by CUDA's alone.  --- */
+GOMPY_DEVICE double nan (const char *) { return __builtin_nan (""); }
+GOMPY_DEVICE float nanf (const char *) { return __builtin_nanf (""); }
 
 #if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 700
 GOMPY_DEVICE void __nanosleep (unsigned ns) { asm volatile ("nanosleep.u32 %0;" : : "r" (ns)); }
