@@ -83,6 +83,15 @@ cdef bint count_in_cluster(runner *r, uint32_t warp) noexcept nogil:
     return release_cluster(r) if barrier_complete(r, CLUSTER_BARRIER) else False
 
 
+cdef inline void forget_barriers(runner *r) noexcept nogil:
+    """Another block begins."""
+    if r.used:
+        memset(r.barriers, 0, sizeof(r.barriers))
+        memset(r.cluster_come, 0, sizeof(r.cluster_come))
+        r.used = r.clustered = 0
+    r.cluster_owing = 0
+
+
 cdef void *meet_cluster(gompy_warp *w, uint32_t mask, int kind, void *sp) noexcept nogil:
     """barrier.cluster: the stack to go on with.  A cluster is one block; arriving and waiting are two things.
 

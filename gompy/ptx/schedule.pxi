@@ -200,15 +200,6 @@ cdef void let_blocks_run(runner *r, run *launch) noexcept nogil:
         sched_yield()
 
 
-cdef inline void forget_barriers(runner *r) noexcept nogil:
-    """Nobody has come to a barrier of the block that begins."""
-    if r.used:
-        memset(r.barriers, 0, sizeof(r.barriers))
-        memset(r.cluster_come, 0, sizeof(r.cluster_come))
-        r.used = r.clustered = 0
-    r.cluster_owing = 0
-
-
 cdef bint run_block(runner *r, run *launch, uint64_t block) noexcept nogil:
     """One block to its end; False if the launch failed."""
     cdef const ptx_launch_config *c = launch.config
