@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 , := ,
 NATIVE  := gompy/_native/.stamp
 LOOPS   := gompy/_native/accel/.stamp
-SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload lto_wrapper -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/cudart/include/*' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
+SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload lto_wrapper -path gompy/_native -prune -false -o -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/cudart/include/*' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
 .PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-random check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
@@ -33,15 +33,18 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml setup.py $(wildcard gompy/drive
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --config-settings editable_mode=compat --editable '.[dev]'
 	@touch $@
 
+# The mark is as old as the build's beginning: what is edited meanwhile is newer.
 $(NATIVE): $(VENV)/.installed $(SOURCES)
+	@mkdir -p $(@D) && touch $@.begun
 	@$(BIN)/python setup.py --quiet build_native
-	@touch $@
+	@mv $@.begun $@
 
 # The plugin by which -foffload-check is fast: where gcc's headers for plugins cannot be had, there is none.
 $(LOOPS): $(wildcard gompy/accel/hooks/loops*) gompy/accel/loops.py | $(NATIVE)
 	@sh .ci/packages plugin
+	@mkdir -p $(@D) && touch $@.begun
 	@$(BIN)/python -m gompy.accel.loops
-	@mkdir -p $(@D) && touch $@
+	@mv $@.begun $@
 
 debug:  ## the compiled parts with AddressSanitizer and UBSan, at -O1; `make` puts the usual ones back
 	@rm -f $(NATIVE)

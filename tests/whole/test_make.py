@@ -75,3 +75,35 @@ def test_make_leaves_the_systems_python_alone(tmp_path: Path) -> None:
     assert python.stat().st_mtime == 10**9
     os.utime(python)  # an update of the system's is no reason to install everything again
     assert subprocess.run([*command, "-q"], cwd=tmp_path).returncode == 0
+
+
+EDITED = """#!/bin/sh
+case "$*" in
+*build_native) [ -e edited ] || { touch edited; sleep 0.02; touch gompy/part.h; }; mkdir -p gompy/_native/made
+               touch gompy/_native/made/copy.h ;;
+esac
+"""
+"""A Python in whose first build somebody edits a source; each build makes a header."""
+
+
+@needs("make")
+def test_make_builds_what_was_edited_while_it_built(tmp_path: Path) -> None:
+    """A mark made at the build's end is newer than the edit.  What the build makes is no source."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for name in ("setup.py", "pyproject.toml", "gompy/part.h", ".ci/packages", ".venv/.made", ".venv/.installed"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(EDITED)
+    python.chmod(0o755)
+    command = ["make", "-o", ".venv/.made", "-o", ".venv/.installed", "gompy/_native/.stamp"]
+
+    def asked() -> str:
+        return subprocess.run([*command, "-n"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    assert "build_native" in asked()
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert "build_native" in asked()
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert "build_native" not in asked()
