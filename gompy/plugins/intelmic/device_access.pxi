@@ -6,6 +6,7 @@ cdef extern from "device_access.h" nogil:
     void begin_team "mic_begin_team"()
     void end_team "mic_end_team"()
     void end_launch "mic_end_launch"()
+    void forget_rows "mic_forget_rows"()
     uint32_t mic_launch, mic_floor
 
 

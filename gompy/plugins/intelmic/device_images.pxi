@@ -165,6 +165,7 @@ cdef void unload_image(mic_slot *slot) noexcept nogil:
     """MIC_OP_UNLOAD: drop image args[0]."""
     cdef mic_image *image = &mic_images[slot.args[0]]
     slot.result[0] = 0 if dlclose(image.handle) == 0 else -1
+    forget_rows()
     flush_output()
     if image.fd >= 0:
         close(image.fd)

@@ -43,8 +43,12 @@ struct mic_followed
 {
   struct mic_row rows[GOMPY_SITES];  /* first: compiled code looks there */
   struct mic_walk walks[MIC_WALKS];
+  uint32_t images;                   /* what mic_images_were was; 0: it is mic_nothing */
 };
 
+/* How often images were closed, and 1.  A row is known by its place in one: another image may have another row there,
+   which reads what that has written.  */
+static _Atomic uint32_t mic_images_were = 1;
 static struct mic_followed mic_nothing;
 static __thread struct mic_followed *mic_followed __attribute__ ((tls_model ("local-exec"))) = &mic_nothing;
 static pthread_key_t mic_followed_key;
@@ -66,14 +70,21 @@ mic_begin_following (void)
   return pthread_key_create (&mic_followed_key, mic_free_followed) == 0;
 }
 
-/* The calling thread's own; false: there is no memory for it, and nothing is followed.  */
+/* Have the calling thread's own, with nothing in it; false: there is no memory for it, and nothing is followed.  */
 static int __attribute__ ((noinline))
 mic_follow (void)
 {
-  struct mic_followed *own = mic_reserve (sizeof *own);
-  if (own == NULL)
+  struct mic_followed *own = mic_followed;
+  if (own != &mic_nothing)
+    {
+      mic_end_walks ();
+      memset (own, 0, sizeof *own);
+    }
+  else if ((own = mic_reserve (sizeof *own)) == NULL)
     return 0;
-  pthread_setspecific (mic_followed_key, own);
+  else
+    pthread_setspecific (mic_followed_key, own);
+  own->images = atomic_load (&mic_images_were);
   mic_followed = own;
   return 1;
 }
@@ -81,7 +92,15 @@ mic_follow (void)
 static inline int
 mic_may_follow (void)
 {
-  return __builtin_expect (mic_followed != &mic_nothing, 1) || mic_follow ();
+  uint32_t images = atomic_load_explicit (&mic_images_were, memory_order_relaxed);
+  return __builtin_expect (mic_followed->images == images, 1) || mic_follow ();
+}
+
+/* An image is closed: its rows are none any more.  */
+static void
+mic_forget_rows (void)
+{
+  atomic_fetch_add (&mic_images_were, 1);
 }
 
 static void __attribute__ ((noinline))

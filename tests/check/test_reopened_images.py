@@ -1,0 +1,76 @@
+"""-foffload-check: libraries that a program opens one after another, each where the former one was."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / ".venv" / "bin"
+
+LIBRARY = """#pragma omp declare target
+static int __attribute__ ((noinline, noclone)) f (int *q)
+{
+#ifdef W
+  q[0] = 1, q[1] = 2, q[2] = 3, q[3] = 4;
+  return 0;
+#else
+  return q[0] + q[1] + q[2] + q[3] == 77;
+#endif
+}
+#pragma omp end declare target
+void run (int *p, int n)
+{
+#pragma omp target parallel num_threads(2) map(tofrom: p[:1000])
+  if (f (p + n))
+    __builtin_trap ();
+}
+"""
+PROGRAM = """#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int p[1000];
+int main (int n, char **v)
+{
+#pragma omp target enter data map(to: p)
+
+#pragma omp target
+;
+for (int i = 1; i < n; i++)
+    {
+      void *l = dlopen (v[i], RTLD_NOW);
+      void (*run) (int *, int) = dlsym (l, "run");
+      for (int k = 0; k < 5; k++) run (p, 4);
+      dlclose (l);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O2"])
+@pytest.mark.parametrize(("names", "races"), [(("nR", "nW"), {"5"}), (("nW", "nR"), {"5"})])
+def test_a_row_is_not_taken_for_a_closed_librarys(
+    tmp_path: Path, level: str, names: tuple[str, ...], races: set[str]
+) -> None:
+    """Writes were noted as the reads that were there before, and lost; reads as writes, a false alarm.
+
+    Names and texts are such that both rows lie at one address.
+    """
+    (tmp_path / "n.c").write_text(LIBRARY)
+    (tmp_path / "program.c").write_text(PROGRAM)
+    words = [str(BIN / "gompcc"), "-g", level, "-fopenmp", "-foffload-check"]
+    kinds = {"nR": ["-DR"], "nW": ["-DW"]}
+    for name in names:
+        command = [*words, *kinds[name], "-fPIC", "-shared", "n.c", "-o", f"{name}.so"]
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
+    subprocess.run([*words, "program.c", "-ldl", "-o", "program"], cwd=tmp_path, check=True, timeout=300)
+    libraries = [f"./{name}.so" for name in names]
+    run = [str(BIN / "gompy"), "run", "--device", "intelmic", "--check", "./program", *libraries]
+    env = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(run, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300)
+    assert set(re.findall(r"n\.c:(\d+): error: .*\[race\]", done.stderr)) == races, done.stderr
+    assert done.returncode == 86, done.stderr
