@@ -85,10 +85,20 @@ cdef op *new_launch(stream *s, size_t extra) noexcept nogil:
     return o
 
 
-cdef void let_go(op *o) noexcept nogil:
-    """An operation is over, or will never be: it lets go of its memory."""
+cdef void let_go_blocks(op *o) noexcept nogil:
+    """An operation is over: others may free its device memory."""
     unpin_block(o.pins[0])
     unpin_block(o.pins[1])
+
+
+cdef void forget_order(op *o) noexcept nogil:
+    """What comes before an operation is of no use any more.  With work_lock held where it has been queued."""
     if o.order != NULL:
         free(o.order)
         o.order = NULL
+
+
+cdef void let_go(op *o) noexcept nogil:
+    """An operation is over, or will never be: it lets go of its memory."""
+    let_go_blocks(o)
+    forget_order(o)

@@ -99,6 +99,24 @@ cdef void order_op(stream *s, op *o) noexcept nogil:
     memcpy(o.order.always, host_known, sizeof(o.order.always))
 
 
+cdef void leave_unknown(const stream *s, ptx_order *order) noexcept nogil:
+    """An operation begins: what comes before all that is still to come does so for what others have queued, too.
+
+    That may have been queued before the program knew so much.  Of a stream's operations the first knows least.
+    """
+    cdef stream *t = all_streams
+    cdef const op *o
+    cdef int i
+    while t != NULL:
+        o = t.first if t != s else NULL
+        while o != NULL and o.order == NULL:
+            o = o.next
+        if o != NULL:
+            for i in range(PTX_ORDER_STREAMS):
+                order.always[i] = min(order.always[i], o.order.before[i])
+        t = t.next_all
+
+
 cdef void record_order(event *e, stream *s) noexcept nogil:
     """An event is recorded in a stream."""
     if not follows_order() or not renew_known(s):

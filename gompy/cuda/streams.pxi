@@ -154,10 +154,13 @@ cdef void do_first(stream *s) noexcept nogil:
     s.running = True
     if o.kind == CALLBACK_OP or o.kind == HOST_OP:
         host_sees_stream(s)  # from its first statement on the program may tell
+    elif o.order != NULL:
+        leave_unknown(s, o.order)
     pthread_mutex_unlock(&work_lock)
     perform_op(s, o)
-    let_go(o)
+    let_go_blocks(o)
     pthread_mutex_lock(&work_lock)
+    forget_order(o)
     s.running = False
     s.first = o.next
     if s.first == NULL:
