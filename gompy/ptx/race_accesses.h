@@ -61,6 +61,17 @@ gompy_race_write (const struct gompy_access *access, gompy_word *word, uint32_t 
       *gompy_word_epoch (word, i) = 0;
 }
 
+/* The same of a word's last write.  Lanes that write one word by one instruction: the word has the value of one of
+   them.  */
+static inline int
+gompy_race_with_write (struct gompy_races *r, const struct gompy_access *access, const struct gompy_touch *write,
+                       uint32_t who)
+{
+  return gompy_race_conflict (r, access, write, who)
+         && !(access->writes && write->epoch >= access->run_first && gompy_who_warp (write->who) == gompy_who_warp (who)
+              && gompy_who_site (write->who) == gompy_who_site (who));
+}
+
 /* One lane's access of one word that is not surely right.  Whether it races; FOUND says with what.  */
 static __attribute__ ((noinline)) int
 gompy_race_word (struct gompy_races *r, const struct gompy_access *access, gompy_word *word, uint32_t who,
@@ -71,10 +82,7 @@ gompy_race_word (struct gompy_races *r, const struct gompy_access *access, gompy
   /* Old PTX reads words that others update by atomic operations with plain loads: there is no other load.  GCC does
      so in new PTX, too.  */
   int weak = access->plain_reads && !strong && !access->writes;
-  if (!(weak && write.who & GOMPY_WHO_STRONG) && gompy_race_conflict (r, access, &write, who)
-      /* Lanes that write one word by one instruction: the word has the value of one of them.  */
-      && !(access->writes && write.epoch >= access->run_first && gompy_who_warp (write.who) == gompy_who_warp (who)
-           && gompy_who_site (write.who) == gompy_who_site (who)))
+  if (!(weak && write.who & GOMPY_WHO_STRONG) && gompy_race_with_write (r, access, &write, who))
     {
       found->other = write;
       found->other_writes = 1;
@@ -235,6 +243,34 @@ gompy_race_one (struct gompy_races *r, struct gompy_access *access, uint64_t add
           }
     }
   return 0;
+}
+
+/* The first lane whose bytes of a word, not all of it, race with its last write, or GOMPY_LANES; FOUND says how.  Of a
+   word one write is remembered, so this is asked before lanes write other bytes of it, by the same instruction.  */
+static inline int
+gompy_race_hidden (struct gompy_races *r, struct gompy_access *access, uint32_t mask, const uint64_t *a,
+                   uint64_t shared_size, struct gompy_race_found *found)
+{
+  for (; mask; mask &= mask - 1)
+    {
+      int lane = __builtin_ctz (mask);
+      uint32_t bytes = ((1u << access->size) - 1) << (a[lane] & 3) & 15;
+      uint32_t who = access->who | (uint32_t) lane | bytes << 12;
+      uint64_t number;
+      const struct gompy_space *space = gompy_race_place (r, access, a[lane], shared_size, &number);
+      struct gompy_line *line = space ? space->lines + number / GOMPY_LINE : NULL;
+      if (!line || (line->loose_written < access->settled
+                    && !(gompy_line_spread (access, line) >> number / GOMPY_GROUP % (GOMPY_LINE / GOMPY_GROUP) & 1)))
+        continue;
+      struct gompy_touch write = gompy_word_touch (gompy_word_at (space->words, number), GOMPY_WRITE);
+      r->judged = a[lane];
+      if (gompy_race_with_write (r, access, &write, who))
+        {
+          *found = (struct gompy_race_found) { write, 1, who, a[lane] };
+          return lane;
+        }
+    }
+  return GOMPY_LANES;
 }
 
 /* --- loose words ------------------------------------------------------------------------------------------------- */

@@ -74,7 +74,12 @@ cdef void settle_races() noexcept nogil:
 cdef void look_at_lanes(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access *access) noexcept nogil:
     """Accesses of some lanes."""
     cdef gompy_race_found found
-    cdef int lane = 0
+    cdef int lane
+    if access.writes and access.size < 4:
+        lane = gompy_race_hidden(<gompy_races *> w.races, access, mask, a, w.shared_size, &found)
+        if lane < 32:
+            note_race(w, lane, access.size, True, &found)
+    lane = 0
     while True:
         lane = gompy_race_lanes(<gompy_races *> w.races, access, mask, a, w.shared_size, lane, &found)
         if lane >= 32:

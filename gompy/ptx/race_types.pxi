@@ -138,6 +138,8 @@ cdef extern from "race_accesses.h" nogil:
                                    uint32_t ways)
     bint gompy_race_one(gompy_races *, gompy_access *, uint64_t address, uint32_t lane, uint64_t shared_size,
                         gompy_race_found *)
+    int gompy_race_hidden(gompy_races *, gompy_access *, uint32_t mask, const uint64_t *a, uint64_t shared_size,
+                          gompy_race_found *)
 
 cdef extern from "race_rows.h" nogil:
     int gompy_race_lanes(gompy_races *, gompy_access *, uint32_t mask, const uint64_t *a, uint64_t shared_size,
