@@ -28,30 +28,36 @@ cdef enum:
 cdef struct doubtful_race:
     gompy_warp *warp
     int lane
-    uint32_t size
+    uint32_t size, span      # bytes that are told; that the lane writes from there on
     char *place
-    uint64_t old
+    char[16] old
     gompy_race_found found
 
 cdef doubtful_race waiting_races[KEPT]
 
 
-cdef void note_race(gompy_warp *w, int lane, uint32_t size, bint writes, const gompy_race_found *found) noexcept nogil:
-    """Tell a race, or keep it if it may be a write of what has been written there."""
+cdef void note_race(gompy_warp *w, int lane, uint64_t address, const gompy_access *access,
+                    const gompy_race_found *found) noexcept nogil:
+    """Tell a race of a lane's access, or keep it if it may be a write of what has been written there."""
     global num_waiting
     cdef doubtful_race *race
     cdef char *place = NULL
+    cdef bint writes = access.writes
+    cdef uint32_t size = min(access.size, 4), span = <uint32_t> (address + access.size - found.address)
+    if not 0 < span <= 16:  # it begins within a word; of wide ones another word may differ
+        span = size
     if writes and found.other_writes and not (found.who & GOMPY_WHO_STRONG or found.other.who & GOMPY_WHO_STRONG):
-        place = gompy_place(w, found.address, size, lane)
+        place = gompy_place(w, found.address, span, lane)
     if place == NULL or num_waiting == KEPT:
         tell_race(w, lane, size, writes, found)
         return
     race = &waiting_races[num_waiting]
-    race.warp, race.lane, race.size = w, lane, size
-    race.place, race.old, race.found = place, read_place(place, size), found[0]
+    race.warp, race.lane, race.size, race.span = w, lane, size, span
+    race.place, race.found = place, found[0]
+    memcpy(race.old, place, span)
     # Libraries' accesses there are told as well, which settle it.
     gompy_race_near(<gompy_races *> w.races, found.address)
-    gompy_race_near(<gompy_races *> w.races, found.address + size - 1)
+    gompy_race_near(<gompy_races *> w.races, found.address + span - 1)
     num_waiting += 1
     (<gompy_races *> w.races).unsettled = True
 
@@ -63,7 +69,7 @@ cdef void settle_races() noexcept nogil:
     cdef int i
     for i in range(num_waiting):
         race = &waiting_races[i]
-        if read_place(race.place, race.size) != race.old:
+        if memcmp(race.place, race.old, race.span):
             tell_race(race.warp, race.lane, race.size, True, &race.found)
     num_waiting = 0
     all_races.unsettled = False
@@ -74,17 +80,17 @@ cdef void settle_races() noexcept nogil:
 cdef void look_at_lanes(gompy_warp *w, uint32_t mask, const uint64_t *a, gompy_access *access) noexcept nogil:
     """Accesses of some lanes."""
     cdef gompy_race_found found
-    cdef int lane
+    cdef int lane = 0
     if access.writes and access.size < 4:
         lane = gompy_race_hidden(<gompy_races *> w.races, access, mask, a, w.shared_size, &found)
         if lane < 32:
-            note_race(w, lane, access.size, True, &found)
-    lane = 0
+            note_race(w, lane, a[lane], access, &found)
+        lane = 0
     while True:
         lane = gompy_race_lanes(<gompy_races *> w.races, access, mask, a, w.shared_size, lane, &found)
         if lane >= 32:
             return
-        note_race(w, lane, min(access.size, 4), access.writes, &found)
+        note_race(w, lane, a[lane], access, &found)
         lane += 1
 
 
@@ -92,7 +98,7 @@ cdef void look_at_one(gompy_warp *w, int lane, uint32_t its, uint64_t address, g
     """An access by one address of all lanes."""
     cdef gompy_race_found found
     if gompy_race_one(<gompy_races *> w.races, access, address, its, w.shared_size, &found):
-        note_race(w, lane, min(access.size, 4), access.writes, &found)
+        note_race(w, lane, address, access, &found)
 
 
 cdef void look_at_row(gompy_warp *w, uint32_t mask, uint64_t first, gompy_access *access) noexcept nogil:
