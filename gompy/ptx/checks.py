@@ -14,7 +14,7 @@ from gompy.abi import ptx as abi
 from .access import lanes_load, lanes_store
 from .emit import BITS, IOTA, LLVM_TYPE, Emitter, Value, bytes_of
 from .flow import flat, used
-from .seen import LINE, Access, begin
+from .seen import Access, begin
 from .syntax import Call, Function, Immediate, Instruction, Label, Statement
 
 ALLOCATED, WRITTEN = 1, 3
@@ -140,6 +140,12 @@ def written(em: Emitter, shadow: str, size: int) -> str:
     return em.new(f"icmp eq i{8 * size} {word}, {repeated(WRITTEN, size)}")
 
 
+def look(em: Emitter, access: Access) -> None:
+    """What it accesses is written: perhaps its whole line is."""
+    if access.slot:
+        access.look(warp_word(em, "shadow", "ptr"))
+
+
 def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str) -> Value:
     """memory.py's load_value, checked."""
     llvm, size = LLVM_TYPE[kind], bytes_of(kind)
@@ -150,10 +156,10 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
         em.put(f"br label %{fast}")
         em.label(fast)
     else:
-        access = begin(em, address.text, size, space, fast, warp_word(em, "shadow", "ptr"))
+        access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
         goes_on(em, written(em, shadow, size), slow)
-        access.look()
+        look(em, access)
         place = access.end(place, fast)
     full = f"<32 x {llvm}>" if address.vector else llvm
     quick = Value(llvm, address.vector, em.new(f"load {full}, ptr {place}, align {size}"))
@@ -184,8 +190,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     else:
         one = em.first_lane(value)
         fast = em.fresh("fast")
-        marks = f"i{8 * size} {repeated(WRITTEN, size)}"
-        access = begin(em, address.text, size, space, fast, warp_word(em, "shadow", "ptr"), marks)
+        access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
         mark_written(em, shadow, size, slow, access)
         place = access.end(place, fast)
@@ -206,18 +211,13 @@ def mark_written(em: Emitter, shadow: str, size: int, slow: str, access: Access)
     first, again, other = em.fresh("first"), em.fresh("again"), em.fresh("other")
     em.put(f"br i1 {written(em, shadow, size)}, label %{other}, label %{first}, !prof !1")
     em.label(other)
-    access.look()
+    look(em, access)
     em.put(f"br label %{again}")
     em.label(first)
     word = em.new(f"load i{8 * size}, ptr {shadow}, align 1")
     allocated = repeated(ALLOCATED, size)
     goes_on(em, em.new(f"icmp eq i{8 * size} {em.new(f'and i{8 * size} {word}, {allocated}')}, {allocated}"), slow)
     em.put(f"store i{8 * size} {repeated(WRITTEN, size)}, ptr {shadow}, align 1")
-    if access.room:  # the word before it is written, and in its line: stores in a row
-        low = em.new(f"and i64 {access.address}, {LINE - 1}")
-        goes_on(em, em.new(f"icmp uge i64 {low}, {size}"), again)
-        goes_on(em, written(em, em.new(f"getelementptr i8, ptr {shadow}, i64 {-size}"), size), again)
-        access.look_for_room()
     em.put(f"br label %{again}")
     em.label(again)
 

@@ -2,13 +2,11 @@
 
 An access by one address keeps the line that it met last, in a loop that neither calls, waits nor reads what others
 order by.  What others free meanwhile they free in no order with it.  Line and alignment are compared at once.
-A store keeps, too, the last line that is all allocated: what a region maps anew is not written yet, and its words only
-need their marks.
 """
 
 from __future__ import annotations
 
-from .emit import Emitter, SeenLines
+from .emit import Emitter
 from .opcodes import ATOMIC, MEETS, ORDERS, STRONG, YIELDS, having
 from .syntax import Call, Instruction
 
@@ -19,43 +17,19 @@ LOUD = having(ATOMIC, ORDERS, MEETS, YIELDS)
 ELSEWHERE = frozenset(("shared", "local", "param"))
 
 
-def begin(em: Emitter, address: str, size: int, space: str, fast: str, shadow: str, mark: str = "") -> Access:
-    """Begin an access by a scalar address: it goes on at `fast` if it meets the line that it has met before.
-
-    `shadow` is that of device memory.  A store has a `mark` for it, of what was not written.
-    """
+def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access:
+    """Begin an access by a scalar address: it goes on at `fast` if it meets the line that it has met before."""
     if em.seen is None or space in ELSEWHERE or size >= LINE or not in_quiet_loop(em, em.seen.quiet):
-        return Access(em, "", "", address, shadow)
-    slot, room = new_slot(em, em.seen), ""
+        return Access(em, "", address)
+    slot = em.alloca("i64", 8)
+    em.begin.append(f"  store i64 {NOTHING}, ptr {slot}")
+    em.seen.slots.append(slot)
     key = em.new(f"and i64 {address}, {-LINE | size - 1}")
     other = em.fresh("other")
     test = em.new(f"icmp eq i64 {key}, {em.new(f'load i64, ptr {slot}')}")
     em.put(f"br i1 {test}, label %{fast}, label %{other}, !prof !1")
     em.label(other)
-    if mark:
-        room = new_slot(em, em.seen)
-        marks, unknown = em.fresh("marks"), em.fresh("unknown")
-        test = em.new(f"icmp eq i64 {key}, {em.new(f'load i64, ptr {room}')}")
-        em.put(f"br i1 {test}, label %{marks}, label %{unknown}")
-        em.label(marks)
-        em.put(f"store {mark}, ptr {shadow_of(em, shadow, address)}, align 1")
-        em.put(f"br label %{fast}")
-        em.label(unknown)
-    return Access(em, slot, room, address, shadow)
-
-
-def new_slot(em: Emitter, seen: SeenLines) -> str:
-    """Where an access keeps a line: none as yet."""
-    slot = em.alloca("i64", 8)
-    em.begin.append(f"  store i64 {NOTHING}, ptr {slot}")
-    seen.slots.append(slot)
-    return slot
-
-
-def shadow_of(em: Emitter, shadow: str, address: str) -> str:
-    """The place of an address's shadow."""
-    base, _ = em.limits()
-    return em.new(f"getelementptr i8, ptr {shadow}, i64 {em.new(f'sub i64 {address}, {base}')}")
+    return Access(em, slot, address)
 
 
 def in_quiet_loop(em: Emitter, quiet: dict[tuple[int, int], bool]) -> bool:
@@ -92,29 +66,21 @@ def complete(em: Emitter) -> None:
 class Access:
     """An access, between the look at its slot and itself."""
 
-    def __init__(self, em: Emitter, slot: str, room: str, address: str, shadow: str) -> None:
-        self.em, self.slot, self.room, self.address, self.shadow = em, slot, room, address, shadow
+    def __init__(self, em: Emitter, slot: str, address: str) -> None:
+        self.em, self.slot, self.address = em, slot, address
 
-    def look(self) -> None:
-        """What it accesses is written: keep its line if all of that is."""
-        if self.slot:
-            self.keep(self.slot, 3)
-
-    def look_for_room(self) -> None:
-        """What it stores to was not: keep its line if all of that is allocated."""
-        self.keep(self.room, 1)
-
-    def keep(self, slot: str, bits: int) -> None:
-        """Keep the line in a slot if its shadow has these bits alone, or, of the lowest, has it at all."""
+    def look(self, shadow: str) -> None:
+        """What it accesses is written: keep its line if all of that is, by the shadow of device memory."""
         em = self.em
         first = em.new(f"and i64 {self.address}, {-LINE}")
-        marks = em.new(f"load <{LINE} x i8>, ptr {shadow_of(em, self.shadow, first)}, align 1")
-        if bits == 1:
-            marks = em.new(f"and <{LINE} x i8> {marks}, splat (i8 1)")
-        good = em.new(f"icmp eq <{LINE} x i8> {marks}, splat (i8 {bits})")
+        base, _ = em.limits()
+        offset = em.new(f"sub i64 {first}, {base}")
+        place = em.new(f"getelementptr i8, ptr {shadow}, i64 {offset}")
+        bytes_ = em.new(f"load <{LINE} x i8>, ptr {place}, align 1")
+        good = em.new(f"icmp eq <{LINE} x i8> {bytes_}, splat (i8 3)")
         whole = em.new(f"icmp eq i{LINE} {em.new(f'bitcast <{LINE} x i1> {good} to i{LINE}')}, -1")
-        last = em.new(f"load i64, ptr {slot}")
-        em.put(f"store i64 {em.new(f'select i1 {whole}, i64 {first}, i64 {last}')}, ptr {slot}")
+        last = em.new(f"load i64, ptr {self.slot}")
+        em.put(f"store i64 {em.new(f'select i1 {whole}, i64 {first}, i64 {last}')}, ptr {self.slot}")
 
     def end(self, place: str, fast: str) -> str:
         """Both ways meet: the place that is accessed."""
