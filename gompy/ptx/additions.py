@@ -246,11 +246,9 @@ def applies(em: Emitter, code: Instruction, operation: str, kind: str) -> bool:
     """Whether an atomic operation is such an addition."""
     if not em.fast or em.checked or operation != "add" or id(code) not in em.sums().unused:
         return False
-    if kind in LONE:
-        return id(code) in em.sums().later
-    if kind not in KINDS:
-        return False
-    return "shared" in {mod.partition("::")[0] for mod in code.mods} or id(code) in em.sums().later
+    if id(code) in em.sums().later:
+        return kind in KINDS or kind in LONE
+    return kind in KINDS and "shared" in {mod.partition("::")[0] for mod in code.mods}
 
 
 def begin(em: Emitter, code: Instruction, memory: Memory, operand: Operand, number: int) -> str:

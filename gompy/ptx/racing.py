@@ -105,10 +105,13 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
     if bits:
         address = address_of(em, memory)
         orders = word & (abi.RACE_STRONG | abi.RACE_ACQUIRES)
-        row = row_of(em, memory, size, writes) if address.vector and size in ROWS and not orders else None
-        before = "" if row is None or writes or size != WORD else skip_read(em, row)
+        rows = address.vector and size in ROWS and not orders
+        row = row_of(em, memory, size, writes) if rows and size == WORD and not writes else None
+        before = "" if row is None else skip_read(em, row)
         stray = strays(em, address, bits)
         done = begin(em, bits, stray)
+        if rows and row is None:
+            row = row_of(em, memory, size, writes)  # behind the branch: most accesses are not looked at
         release(em, code)
         if em.conflicts().module.library and not address.vector:
             lock(em, address, word)
@@ -220,7 +223,10 @@ def tell(em: Emitter, address: Value, word: int | str) -> None:
 
 @dataclass(slots=True, frozen=True)
 class Row:
-    """Lanes whose words are mostly neighbours: whether all active ones' are (i1), lane 0's and lane 16's address."""
+    """Lanes whose words are mostly neighbours: whether all active ones' are (i1), lane 0's and lane 16's address.
+
+    `whole`: lanes 16 to 31 follow lanes 0 to 15.
+    """
 
     every: str
     first: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,32 @@ import pytest
 from test_loops import BIN, calls, compiler, environment, plugin, told
 
 __all__ = ["compiler", "plugin"]
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = {
+    "WRITES": "GOMPY_RANGE_WRITES",
+    "ALONE": "GOMPY_RANGE_ALONE",
+    "EARLY": "GOMPY_RANGE_EARLY",
+    "IN_ROW": "GOMPY_RANGE_ROW",
+    "SPAN_BITS": "GOMPY_ROW_BITS",
+    "UNSIGNED": "GOMPY_INDEX_UNSIGNED",
+    "STEPS": "GOMPY_STEPS",
+    "STEP_BYTES": "GOMPY_STEP_BYTES",
+    "SITES": "GOMPY_SITES",
+    "STEP_SITE": "offsetof (struct gompy_step, site)",
+    "STEP_NEXT": "offsetof (struct gompy_step, next)",
+    "STEP_END": "offsetof (struct gompy_step, end)",
+}
+"""The plugin's own names of what gompy/native/access.h has: it is built where that header is not."""
+
+
+def test_plugin_and_runtime_have_the_same_numbers(tmp_path: Path) -> None:
+    hooks = ROOT / "gompy" / "accel" / "hooks"
+    text = "".join((hooks / name).read_text() for name in ("loops.cc", "loops_steps.h"))
+    numbers = dict(re.findall(r"^const (?:int|unsigned) (\w+) = (\w+);", text, re.M))
+    lines = [f'_Static_assert ({numbers[own]} == {theirs}, "{own}");' for own, theirs in SHARED.items()]
+    (tmp_path / "a.c").write_text("\n".join(['#include "gompy/native/access.h"', *lines]))
+    subprocess.run(["gcc", "-fsyntax-only", "-I", str(ROOT), "a.c"], cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-Og"])

@@ -51,26 +51,22 @@ for (int i = 1; i < n; i++)
 """
 
 
-@pytest.mark.parametrize("level", ["-O2"])
-@pytest.mark.parametrize(("names", "races"), [(("nR", "nW"), {"5"}), (("nW", "nR"), {"5"})])
-def test_a_row_is_not_taken_for_a_closed_librarys(
-    tmp_path: Path, level: str, names: tuple[str, ...], races: set[str]
-) -> None:
+@pytest.mark.parametrize("names", [("nR", "nW"), ("nW", "nR")])
+def test_a_row_is_not_taken_for_a_closed_librarys(tmp_path: Path, names: tuple[str, ...]) -> None:
     """Writes were noted as the reads that were there before, and lost; reads as writes, a false alarm.
 
     Names and texts are such that both rows lie at one address.
     """
     (tmp_path / "n.c").write_text(LIBRARY)
     (tmp_path / "program.c").write_text(PROGRAM)
-    words = [str(BIN / "gompcc"), "-g", level, "-fopenmp", "-foffload-check"]
-    kinds = {"nR": ["-DR"], "nW": ["-DW"]}
+    words = [str(BIN / "gompcc"), "-g", "-O2", "-fopenmp", "-foffload-check"]
     for name in names:
-        command = [*words, *kinds[name], "-fPIC", "-shared", "n.c", "-o", f"{name}.so"]
+        command = [*words, f"-D{name[1]}", "-fPIC", "-shared", "n.c", "-o", f"{name}.so"]
         subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
     subprocess.run([*words, "program.c", "-ldl", "-o", "program"], cwd=tmp_path, check=True, timeout=300)
     libraries = [f"./{name}.so" for name in names]
     run = [str(BIN / "gompy"), "run", "--device", "intelmic", "--check", "./program", *libraries]
     env = {**os.environ, "LC_ALL": "C"}
     done = subprocess.run(run, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=300)
-    assert set(re.findall(r"n\.c:(\d+): error: .*\[race\]", done.stderr)) == races, done.stderr
+    assert set(re.findall(r"n\.c:(\d+): error: .*\[race\]", done.stderr)) == {"5"}, done.stderr
     assert done.returncode == 86, done.stderr
