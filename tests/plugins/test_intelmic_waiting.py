@@ -110,27 +110,39 @@ def test_device_leaves_the_hosts_processor(
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
+@pytest.mark.timeout(300)
 def test_a_rhythm_needs_no_wake_ups(program: Path, counter: str, tmp_path: Path) -> None:
     """Who launches after rests of one length finds the device awake where a processor is idle, else wakes it each time.
 
     Where others want the processors, the program goes first if it may, and the quietest of some runs counts.
+    Rests of one length are the system's to give: where it gave none in any run (a virtual machine whose processors
+    its own host takes away), there was no rhythm to find.
     """
     rests, counts, loadavg = 200, tmp_path / "counts", tmp_path / "loadavg"
     first = ["chrt", "-f", "10"]
     if not shutil.which("chrt") or subprocess.run([*first, "true"], capture_output=True).returncode:
         first = []
 
-    def wakes(*before: str) -> int:
+    def wakes(*before: str) -> tuple[int, int]:
         counts.write_bytes(bytes(32))
-        assert ask(program, "rests", rests, *before, "env", f"LD_PRELOAD={counter}", f"CALL_COUNTS={counts}",
-                   f"LOADAVG={loadavg}") == "right\n"  # fmt: skip
-        return int(struct.unpack("4L", counts.read_bytes())[2])
+        said = ask(program, "rests", rests, *before, "env", f"LD_PRELOAD={counter}", f"CALL_COUNTS={counts}",
+                   f"LOADAVG={loadavg}")  # fmt: skip
+        other = re.fullmatch(r"(\d+) other rests\nright\n", said)
+        assert other
+        return int(struct.unpack("4L", counts.read_bytes())[2]), int(other[1])
 
     loadavg.write_text(f"0.00 0.00 0.00 {os.cpu_count()}00/900 4000")
-    busy = wakes()
+    busy, _ = wakes()
     loadavg.write_text("0.00 0.00 0.00 1/100 4000")
     assert busy >= rests
-    assert any(wakes(*first) < 0.8 * rests for _ in range(8))
+    runs: list[tuple[int, int]] = []
+    while len(runs) < 12:
+        runs.append(wakes(*first))
+        if runs[-1][0] < 0.8 * rests:
+            return
+    if all(other > 0.05 * rests for _, other in runs):
+        pytest.skip(f"the system gave no rests of one length: {runs}")
+    raise AssertionError(runs)
 
 
 def test_short_slices(program: Path) -> None:
