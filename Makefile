@@ -9,7 +9,7 @@ LOOPS   := gompy/_native/accel/.stamp
 SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload lto_wrapper -path gompy/_native -prune -false -o -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/cudart/include/*' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
 
 .DEFAULT_GOAL := all
-.PHONY: all debug help run check test lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-random check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
+.PHONY: all debug help run check test check-slow lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-random check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
 
 all: $(NATIVE) $(LOOPS)  ## set up, build; the commands are in .venv/bin
 
@@ -63,13 +63,16 @@ lint: all  ## ruff, mypy, cython-lint
 gcc-tests: all  ## unpack GCC's libgomp tests, with the headers that ours are compared with, if their package is there
 	@$(BIN)/python -c "from testsuite.gcc_suite.source import at_hand, default_tests; at_hand() and default_tests()"
 
-test: all  ## pytest
-	@$(BIN)/python -m pytest -q -n 2 tests
+test: all  ## pytest, of what takes long a sample
+	@$(BIN)/python -m pytest -q -n 2 -m "not slow" tests
+
+check-slow: all  ## the tests that `make check` leaves out: a quarter of an hour
+	@$(BIN)/python -m pytest -q -n 2 -m slow tests
 
 programs: all  ## the dg- programs below testsuite/gompy
 	@GOMPY_ACCEL=gcc $(BIN)/python -m pytest -q -n 2 testsuite
 
-check: lint check-packages gcc-tests test programs sample sample-nvptx  ## lint, pytest, our dg- programs, a sample of GCC's tests
+check: lint check-packages gcc-tests test programs sample sample-nvptx  ## lint, most of pytest, our dg- programs, a sample of GCC's tests
 
 # As in GCC: RUNTESTFLAGS="c.exp=target-*.c", -j2; besides ALL=1, OFFLOAD_TARGET=intelmic|nvptx|disable, CC="a compiler".
 # GCC=14: that release's tests with that compiler, by testsuite/run_gcc_tests.py; also OFFLOAD_TARGET=nvptx. OpenACC's: 14.

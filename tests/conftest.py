@@ -73,6 +73,24 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m does not choose
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Take the mark `slow` from as many cases of a function as its mark has for a sample: spread over all of them."""
+    cases: dict[tuple[str, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("slow"):
+            cases.setdefault((str(item.path), getattr(item, "originalname", item.name)), []).append(item)
+    for those in cases.values():
+        for item in spread(those, those[0].get_closest_marker("slow").kwargs.get("sample", 0)):  # type: ignore[union-attr]
+            item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "slow"]
+
+
+def spread(those: list[pytest.Item], count: int) -> list[pytest.Item]:
+    """So many of them, as far apart as can be, the first one among them; all, if there are no more."""
+    count = min(count, len(those))
+    return [those[i * len(those) // count] for i in range(count)]
+
+
 @pytest.fixture(scope="session")
 def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with this tree's commands."""
