@@ -75,7 +75,11 @@ class Follower:
             self.names.more(new)
             self.teller.take(new)
         for line in self.teller.lines(events):
-            print(line, file=sys.stderr, flush=True)
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """Where all lines go."""
+        print(line, file=sys.stderr, flush=True)
 
     def rest(self, path: str) -> bytes:
         """A file from where it was read last."""

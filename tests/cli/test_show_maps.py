@@ -317,6 +317,21 @@ def test_what_is_refused(built: Tools, value: str, env: dict[str, str], said: st
     assert alone(built, value, **env) == (3, [f"libgompy: {said}"])
 
 
+def test_a_trace_that_cannot_be_read(built: Tools) -> None:
+    """The lines' own file is not at fault, so another one is named."""
+    built.write(
+        "lost.c",
+        "#include <stdlib.h>\n#include <sys/stat.h>\n#include <unistd.h>\nint main (void)\n{\n"
+        '  const char *trace = getenv ("GOMPY_TRACE_FILE");\n#pragma omp target if (0)\n  ;\n'
+        "  return unlink (trace) || mkdir (trace, 0700);\n}\n",
+    )
+    built.ok("gompcc", "-g", "-fopenmp", "lost.c", "-o", "lost")
+    trace = built.work / "lost.trace"
+    done = built.run(str(built.work / "lost"), env={"GOMPY_TRACE": "1", "GOMPY_TRACE_FILE": str(trace)})
+    said = f"libgompy: GOMPY_TRACE=1: no more is told: {trace}: Is a directory"
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (0, [said])
+
+
 def test_without_python(built: Tools) -> None:
     status, lines = alone(built, "1", GOMPY_PYTHON="/none")
     said = "libgompy: GOMPY_TRACE: nothing is told: Python did not run (GOMPY_PYTHON names another one)"

@@ -3,7 +3,7 @@
 
    It is no child of the program's, which may wait for all that it has.  Between the two is a socket: the program ends
    its half when it ends, and waits for the end of the other.  A byte on it is the number of the error that writing the
-   lines had.  Included once, by libgompy.pyx.  */
+   lines had; behind a zero comes the text of another error.  Included once, by libgompy.pyx.  */
 #ifndef GOMPY_TELLER_H
 #define GOMPY_TELLER_H
 
@@ -158,13 +158,24 @@ static void
 gompy_teller_end (void)
 {
   unsigned char error;
+  char text[400];
+  size_t used = 0;
+  int other = 0;
   ssize_t n;
   if (gompy_teller_program != getpid () || !gompy_still_ours (&gompy_teller_socket))
     return;
   shutdown (gompy_teller_socket.fd, SHUT_WR);
   while ((n = read (gompy_teller_socket.fd, &error, 1)) > 0 || (n < 0 && errno == EINTR))
-    if (n > 0)
+    if (n <= 0)
+      continue;
+    else if (other && used < sizeof text)
+      text[used++] = (char) error;
+    else if (!other && error)
       gompy_teller_unwritten (error);
+    else
+      other = 1;
+  if (used)
+    gompy_note ("GOMPY_TRACE=%s: no more is told: %.*s", gompy_told_where, (int) used, text);
   gompy_close_kept (&gompy_teller_socket);
   if (access (gompy_told_folder, F_OK) == 0)
     {
