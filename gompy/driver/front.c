@@ -55,7 +55,7 @@ become_python (int argc, char **argv, const char *own, const char *keep)
   execvp (words[0], words);
   if (errno == ENOENT)
     fprintf (stderr, PROGRAM ": error: no python3 beside it and no " GOMPY_PYTHON_NAME " in PATH; if the environment's "
-             "own Python is gone, install again\n");
+             "own Python is gone or cannot be run, install again\n");
   else
     fprintf (stderr, PROGRAM ": error: cannot run %s: %s\n", words[0], strerror (errno));
   return 1;

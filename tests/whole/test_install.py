@@ -346,9 +346,14 @@ def test_platform_of_files_without_glibc(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["gompcc", "gompclang", "gompy"])
-def test_command_whose_environment_has_lost_its_python(installed: Path, tmp_path: Path, command: str) -> None:
-    """As after an upgrade of the system; the one that is in PATH has no gompy."""
+@pytest.mark.parametrize("there", [False, True])
+def test_command_whose_environment_has_lost_its_python(
+    installed: Path, tmp_path: Path, command: str, there: bool
+) -> None:
+    """As after an upgrade of the system, or with a Python that nobody may run; the one in PATH has no gompy."""
     shutil.copy2(installed / command, tmp_path)
+    if there:
+        (tmp_path / "python3").write_bytes(b"")
     other = tmp_path / "other" / "python{}.{}".format(*sys.version_info[:2])
     checked(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
     other.parent.mkdir()
@@ -358,5 +363,7 @@ def test_command_whose_environment_has_lost_its_python(installed: Path, tmp_path
     done = subprocess.run([tmp_path / command, "--version"], capture_output=True, text=True, env=env)
     assert done.returncode == 1
     assert re.fullmatch(
-        rf"{command}: error: {re.escape(str(other))} has no package gompy; .* install again\n", done.stderr
+        rf"{command}: error: {re.escape(str(other))} has no package gompy; "
+        r"if the environment's own Python is gone or cannot be run, install again\n",
+        done.stderr,
     ), done.stderr
