@@ -38,7 +38,9 @@ def work_base() -> Path | None:
 
 def needed_work_base() -> Path:
     """The same for who builds.  AccelError where there can be none."""
-    base = work_base()
+    base, given = work_base(), os.environ.get("XDG_CACHE_HOME", "")
+    if base is None and given:
+        raise AccelError(f"XDG_CACHE_HOME={given}: not an absolute path", "give it one, or set HOME")
     if base is None:
         raise AccelError("there is no home folder to build it in", "set HOME or XDG_CACHE_HOME")
     return base

@@ -102,6 +102,11 @@ def test_a_relative_folder_is_nobodys(home: dict[str, str]) -> None:
     assert (done.returncode, done.stderr) == (1, f"gompy accel: error: {told}")
     call("gompy", "accel", "remove", "--all", HOME=home["XDG_DATA_HOME"], **relative)
     assert place.exists()
+    done = call(
+        "gompy", "accel", "build", check=False, HOME="", **(relative | {"XDG_DATA_HOME": home["XDG_DATA_HOME"]})
+    )
+    told = "XDG_CACHE_HOME=cache: not an absolute path\n  give it one, or set HOME\n"
+    assert (done.returncode, done.stderr) == (1, f"gompy accel: error: {told}")
 
 
 @pytest.mark.parametrize(
