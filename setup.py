@@ -15,7 +15,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from distutils.command.build_scripts import build_scripts  # setuptools', which has it under its old name only
 from distutils.command.install_data import install_data
@@ -249,6 +251,19 @@ def newer(sources: list[Path], target: Path) -> bool:
     return not target.exists() or max(s.stat().st_mtime for s in sources) > target.stat().st_mtime
 
 
+@contextmanager
+def making(output: Path) -> Iterator[Path]:
+    """A path to make a file at; it becomes the output, as old as its beginning: what is edited meanwhile is newer."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    part = output.with_name(output.name + ".new")
+    part.touch()
+    began = part.stat().st_mtime_ns  # the file system's time, as that of an edit
+    part.unlink()
+    yield part
+    os.utime(part, ns=(began, began))
+    part.replace(output)
+
+
 def libpython() -> Path | None:
     """The shared library of the Python that builds, if it has one."""
     name, folder = sysconfig.get_config_var("INSTSONAME"), sysconfig.get_config_var("LIBDIR")
@@ -406,29 +421,27 @@ def build_product(product: Product) -> None:
         sources.append(IDENTITY)
     if not newer(sources, output):
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
     print(f"building {output.relative_to(ROOT)}", flush=True)
-    objects = [compile_unit(product, source, identity) for source in (product.source, *product.units)]
-    part = output.with_name(output.name + ".new")
-    link: list[str | Path] = [CC, *sanitizers(product), *objects, "-o", part, "-Wl,-z,lazy", "-Wl,-z,noexecstack"]
-    if product.kind in ("shared", "extension"):
-        script = objects[0].with_suffix(".map")
-        script.write_text("{ global: " + " ".join(f"{e};" for e in product.exports) + " local: *; };\n")
-        link += ["-shared", f"-Wl,-soname,{output.name}", f"-Wl,--version-script,{script}", "-Wl,-rpath,$ORIGIN"]
-    elif product.kind == "program":
-        # Without -rpath, for which the loader would look into twenty folders before it takes the system's library.
-        link += ["-pie", "-rdynamic"]
-    else:
-        link += ["-static"]
-    link += [NATIVE / need for need in product.needs]
-    if product.llvm:
-        from gompy.abi import llvm
+    with making(output) as part:
+        objects = [compile_unit(product, source, identity) for source in (product.source, *product.units)]
+        link: list[str | Path] = [CC, *sanitizers(product), *objects, "-o", part, "-Wl,-z,lazy", "-Wl,-z,noexecstack"]
+        if product.kind in ("shared", "extension"):
+            script = objects[0].with_suffix(".map")
+            script.write_text("{ global: " + " ".join(f"{e};" for e in product.exports) + " local: *; };\n")
+            link += ["-shared", f"-Wl,-soname,{output.name}", f"-Wl,--version-script,{script}", "-Wl,-rpath,$ORIGIN"]
+        elif product.kind == "program":
+            # Without -rpath, for which the loader would look into twenty folders before it takes the system's library.
+            link += ["-pie", "-rdynamic"]
+        else:
+            link += ["-static"]
+        link += [NATIVE / need for need in product.needs]
+        if product.llvm:
+            from gompy.abi import llvm
 
-        link += [f"-Wl,--defsym={llvm.DOOR}{name}={ours}" for name, ours in llvm.ALIASES.items()]
-    if product.python and library is not None:
-        link += [library, "-Wl,-rpath,$ORIGIN/../libpython"]
-    run(*link, "-Wl,--no-as-needed", *product.libs)
-    part.replace(output)
+            link += [f"-Wl,--defsym={llvm.DOOR}{name}={ours}" for name, ours in llvm.ALIASES.items()]
+        if product.python and library is not None:
+            link += [library, "-Wl,-rpath,$ORIGIN/../libpython"]
+        run(*link, "-Wl,--no-as-needed", *product.libs)
 
 
 STUB = """\
@@ -455,13 +468,11 @@ def build_llvm_doors() -> None:
         output = NATIVE / "llvm" / soname
         if not newer([source, script, core], output):
             continue
-        output.parent.mkdir(parents=True, exist_ok=True)
-        part = output.with_name(output.name + ".new")
-        run(
-            *(CC, "-shared", source, "-o", part, f"-Wl,-soname,{soname}", f"-Wl,--version-script,{script}"),
-            *("-nostdlib", core, "-Wl,-rpath,$ORIGIN/../lib", "-Wl,-z,noexecstack"),
-        )
-        part.replace(output)
+        with making(output) as part:
+            run(
+                *(CC, "-shared", source, "-o", part, f"-Wl,-soname,{soname}", f"-Wl,--version-script,{script}"),
+                *("-nostdlib", core, "-Wl,-rpath,$ORIGIN/../lib", "-Wl,-z,noexecstack"),
+            )
     for number, soname in llvm.CLANGS.items():
         if number >= llvm.WITHOUT_LIBOMPTARGET:  # for -lomptarget
             link = NATIVE / f"llvm-{number}" / "libomptarget.so"
@@ -479,11 +490,10 @@ def build_front() -> None:
     shared = [path for path in SHARED.iterdir() if path.suffix == ".h"]
     flags_of = stamp("flags", f"{CC} {sanitized()}\n")
     if newer([*folder.glob("front*"), *shared, tables, Path(__file__), flags_of], output):
-        part = output.with_name(output.name + ".new")
         include = (f"-I{ROOT}", f"-I{sysconfig.get_path('include')}", f"-ffile-prefix-map={ROOT}=.")
         words = ("-static", "-O2", "-g1", "-D_GNU_SOURCE", f'-DFRONT_TABLES="{tables}"', *WARNINGS, *include)
-        run(CC, *words, folder / "front.c", "-o", part, "-Wl,-z,noexecstack")
-        part.replace(output)
+        with making(output) as part:
+            run(CC, *words, folder / "front.c", "-o", part, "-Wl,-z,noexecstack")
 
 
 DRIVERS = ("gompcc", "gompc++", "gompfortran")
@@ -507,12 +517,10 @@ def build_drivers() -> dict[str, Path]:
         tables = stamp(f"{name}.h", front_tables.header(name, script_of(name)))
         flags_of = stamp("flags", f"{CC} {sanitized()}\n")
         if newer([*folder.glob("front*.[ch]"), *shared, tables, Path(__file__), flags_of], output):
-            output.parent.mkdir(parents=True, exist_ok=True)
             include = (f"-I{ROOT}", f"-I{sysconfig.get_path('include')}", f"-ffile-prefix-map={ROOT}=.")
             words = ("-static", "-O2", "-g1", "-D_GNU_SOURCE", f'-DFRONT_TABLES="{tables}"', *WARNINGS, *include)
-            part = output.with_name(output.name + ".new")
-            run(CC, *words, folder / "front.c", "-o", part, "-Wl,-z,noexecstack")
-            part.replace(output)
+            with making(output) as part:
+                run(CC, *words, folder / "front.c", "-o", part, "-Wl,-z,noexecstack")
     return outputs
 
 
@@ -521,10 +529,9 @@ def build_hooks() -> None:
     source, output = ROOT / "gompy" / "access" / "hooks.c", NATIVE / "bdir" / "access.o"
     headers = [SHARED / "access.h", *source.parent.glob("*.h")]
     if newer([source, *headers, Path(__file__), stamp("flags", f"{CC} {sanitized()}\n")], output):
-        part = output.with_name(output.name + ".new")
         words = ("-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-fno-lto", *WARNINGS)
-        run(CC, *words, f"-I{ROOT}", f"-ffile-prefix-map={ROOT}=.", "-c", source, "-o", part)
-        part.replace(output)
+        with making(output) as part:
+            run(CC, *words, f"-I{ROOT}", f"-ffile-prefix-map={ROOT}=.", "-c", source, "-o", part)
 
 
 def copy_cuda_headers() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,22 @@ def test_make_builds_what_was_edited_while_it_built(tmp_path: Path) -> None:
     assert "build_native" in asked()
     subprocess.run(command, cwd=tmp_path, check=True)
     assert "build_native" not in asked()
+
+
+def test_a_product_is_as_old_as_its_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One as old as its end is newer than a source that was edited while it was compiled, and never made again."""
+    pytest.importorskip("setuptools")
+    monkeypatch.setattr("setuptools.setup", lambda **words: None)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    build = runpy.run_path(str(ROOT / "setup.py"))
+    source, output = tmp_path / "source.c", tmp_path / "made" / "output"
+    source.touch()
+    for edited in (True, False):
+        assert build["newer"]([source], output)
+        with build["making"](output) as part:
+            if edited:
+                time.sleep(0.02)  # the file system's times are that coarse
+                source.touch()
+            part.write_text("made")
+    assert not build["newer"]([source], output)
+    assert [path.name for path in output.parent.iterdir()] == ["output"]
