@@ -95,3 +95,42 @@ def test_what_exact_checks_keep_has_room_or_is_told(tmp_path: Path, limit: str, 
     assert (done.returncode, told in done.stderr) == (1 if told else 0, True), done.stderr
     if not told:
         assert (done.stdout, done.stderr) == ("3\n", "")
+
+
+OPENS = """
+#include <dlfcn.h>
+#include <omp.h>
+int main (void)
+{
+  void *early = omp_target_alloc (100, 0);
+  for (int i = 0; i < 2; i++)
+    {
+      void *library = dlopen ("./late.so", RTLD_NOW);
+      ((void (*) (void)) dlsym (library, "late")) ();
+      dlclose (library);
+    }
+  return early == 0;
+}
+"""
+LATE = """
+int late (void)
+{
+  int p[2] = { 0, 0 };
+#pragma omp target parallel num_threads(4) map(tofrom: p)
+  p[0]++;
+  return p[1];
+}
+"""
+
+
+def test_a_checked_library_that_comes_too_late(tmp_path: Path) -> None:
+    """The device's process has no room for what its accesses need: once that was told by nobody."""
+    (tmp_path / "late.c").write_text(LATE)
+    words = [BIN / "gompcc", "-g", "-fopenmp", "-foffload-check", "-fPIC", "-shared", "late.c", "-o", "late.so"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    done = run(tmp_path, "", "--any", "--device", "intelmic", "--check", build="-ldl", program=OPENS)
+    told = (
+        "was made with -foffload-check, and the device was started for images without it: no race of its regions is "
+        "found; make the program with it as well\n"
+    )
+    assert done.stderr == f"\nlibgomp: device 0 (intelmic): late.so {told}", done.stderr

@@ -94,6 +94,7 @@ cdef extern from *:
       unsigned char *marks;   /* of the arena's bytes, or NULL; see marks.pxi */
       struct mic_outer_kept *outer_kept; /* of outer_marks.pxi */
       int exact;              /* there are images that tell of their accesses (-foffload-check) */
+      int inexact_told;       /* one came later than the device, and that has been told */
       uint32_t reads_told;    /* a bit for each of MIC_READS */
       char preload[64];       /* library that the device process has before all others, empty: none */
       struct mic_idle idle[GUARD_IDLE]; /* see guards.pxi */
@@ -176,6 +177,7 @@ cdef extern from *:
         unsigned char *marks
         mic_outer_kept *outer_kept
         int exact
+        int inexact_told
         uint32_t reads_told
         mic_idle idle[256]
         unsigned oldest_idle

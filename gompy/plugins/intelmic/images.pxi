@@ -140,6 +140,7 @@ cdef int load_image(mic_device *d, unsigned version, mic_target_data *data, Addr
     if not with_libraries(d, image):
         free(image)
         return -1
+    tell_inexact(d, image)
     slot = &d.control.slots[MIC_COMMAND_SLOT]
     offset = memory_alloc(d, image.size)
     if symbols != NULL:

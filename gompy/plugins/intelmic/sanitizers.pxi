@@ -98,3 +98,13 @@ cdef bint with_libraries(mic_device *d, host_image *image) noexcept nogil:
     good = start_device(d)
     d.running = good
     return good
+
+
+cdef void tell_inexact(mic_device *d, host_image *image) noexcept nogil:
+    """Say once that the accesses of an image made with -foffload-check are lost, which came later than the device."""
+    if d.marks == NULL or d.control.exact or d.inexact_told or not mic_tells(image.bytes, image.size):
+        return
+    d.inexact_told = 1
+    GOMP_PLUGIN_error(b"device %d (intelmic): %s was made with -foffload-check, and the device was started for images "
+                      b"without it: no race of its regions is found; make the program with it as well", d.number,
+                      image_name(image))
