@@ -95,16 +95,23 @@ def different_pairs(first: Side, second: Side) -> Iterator[Pair]:
 def paired(first: Recording, second: Recording) -> Iterator[tuple[Region, Region]]:
     """The launches that are the same in two runs, in the first one's order.
 
-    A run that dropped a region left out others beside it, too: then launches of a function are counted instead.
+    A run that dropped a region left out others beside it, too: then launches of a function are counted instead.  Files
+    may have functions of one name, which count by themselves: what is not the only one of its launch has no pair.
     """
     if not first.disturbed and not second.disturbed:
         yield from zip(first.regions, second.regions, strict=False)
         return
-    others = {(region.function, region.launch): region for region in second.kept if region.function}
-    for region in first.kept:
-        other = others.get((region.function, region.launch))
-        if other is not None:
-            yield region, other
+    others = by_launch(second.kept)
+    for key, region in by_launch(first.kept).items():
+        if key in others:
+            yield region, others[key]
+
+
+def by_launch(regions: list[Region]) -> dict[Key, Region]:
+    """Regions by what is the same in any run, if that is one region's alone."""
+    keys = [(region.function, region.place, region.launch) for region in regions]
+    times = Counter(keys)
+    return {key: region for key, region in zip(keys, regions, strict=True) if region.function and times[key] == 1}
 
 
 def bisect(first: Recording, second: Recording, measure: Measure) -> tuple[Found | None, int]:

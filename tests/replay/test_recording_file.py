@@ -188,3 +188,14 @@ def test_bisect_compares_the_same_launches_of_two_runs(tmp_path: Path) -> None:
     assert bisect(second, first, Measure(0.0, "")) == (None, 1)
     second.regions[2] = replace(second.regions[2], function="other")
     assert bisect(first, second, Measure(0.0, "")) == (None, 0)
+
+
+@pytest.mark.parametrize(("place", "compared"), [("b.c:3", 1), ("a.c:3", 0)])
+def test_bisect_takes_no_function_for_one_of_its_name(tmp_path: Path, place: str, compared: int) -> None:
+    """Static functions of two files, of which one run has left out the second; one line may have both, a header's."""
+    first = read(tmp_path / "first", sample(doubles(1), doubles(1)))
+    second = read(tmp_path / "second", (tmp_path / "first").read_bytes())
+    ours = replace(first.regions[0], place=place)
+    other = replace(ours, place="a.c:3", after=None)  # as far as this it has come, and that is a difference
+    first.regions, second.regions = [ours, replace(other, dropped=True)], [ours, other]
+    assert bisect(first, second, Measure(0.0, "")) == (None, compared)
