@@ -16,6 +16,7 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from . import locks
+from .entries import with_one_entry
 from .flow import Block, build_blocks, defined, live_in, loops, post_dominators
 from .opcodes import BY_ADDRESS, BY_MEMBERS, BY_SOURCE_LANE, LANEWISE, NO_RESULT, OPCODES, VARYING
 from .syntax import Call, Function, Immediate, Instruction, Memory, Pair, Register, Special, Symbol, Vector, copied
@@ -207,7 +208,7 @@ class SimdRegions:
 
 def analyse(function: Function, version: str, rows: bool, name: str) -> Analysis:
     """Blocks and uniformity of a function in one version.  `rows`: warps are 32 threads of a row (`%tid.y` uniform)."""
-    blocks = build_blocks(function, name)
+    blocks = with_one_entry(build_blocks(function, name))
     result = Analysis(function, version, rows, blocks, list(function.registers))
     split_webs(blocks, result.registers)
     if version != "S":
