@@ -344,13 +344,20 @@ class Frame:
 
         return self.growing(gives)
 
-    def nested(self, loops: set[str], scope: Scope) -> Instruction | Call | None:
-        """What begins a loop of lanes in another one; `loops`: names of functions that have such.
+    def recalled(self, addresses: set[Register]) -> set[Register]:
+        """The registers that may have got one of them from the frame, if it keeps any."""
+        uses = [c for block in self.blocks for c in block.code if isinstance(c, Instruction) and self.use(c)[0]]
+        if not any(code.base == "st" and addresses & set(used(code)) for code in uses):
+            return set()
+        return {register for code in uses if code.base == "ld" for register in defined(code)}
 
-        Or may begin it: a call of such a function, also by its address, or one that is given the address, as
-        GOMP_parallel is.  An address that is compared or kept calls nobody.
+    def nested(self, loops: set[str], scope: Scope) -> Instruction | Call | None:
+        """What begins a loop of lanes in another one, or may: a call of one of `loops`, the functions that have such.
+
+        Also by its address, or of one that is given that, as GOMP_parallel is.  One that is compared calls nobody.
         """
         addresses = self.addresses(loops, scope)
+        targets = addresses | self.recalled(addresses)
         seen = {(0, False)}
         todo = [(self.blocks[0], False)]
         while todo:
@@ -359,7 +366,7 @@ class Frame:
             for code in block.code:
                 if isinstance(code, Call):
                     by_name = isinstance(code.target, Symbol) and scope.of(code.target.name) in loops
-                    if inside and (by_name or given or code.target in addresses or addresses & set(code.arguments)):
+                    if inside and (by_name or given or code.target in targets or addresses & set(code.arguments)):
                         return code
                     given = False
                     continue

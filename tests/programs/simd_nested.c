@@ -47,6 +47,14 @@ main (void)
   #pragma omp target teams loop map(tofrom: a)
   for (int i = 0; i < N; i++)
     row (a[i], i); /* WARNS: a call */
+  #pragma omp target map(tofrom: a)
+  {
+    void (*kept[2]) (int *, int) = { plain, plain };
+    kept[a[0][0] & 1] = row;
+    #pragma omp simd
+    for (int i = 0; i < N; i++)
+      kept[i & 1] (a[i], i); /* WARNS: a call of what the frame keeps */
+  }
 #else
   #pragma omp target teams distribute parallel for map(tofrom: a)
   for (int i = 0; i < N; i++)
@@ -85,5 +93,14 @@ main (void)
         a[i][j] = i + j;
     }
   check ("one after the other");
+  #pragma omp target map(tofrom: a)
+  {
+    void (*kept[2]) (int *, int) = { plain, plain };
+    kept[a[0][0] & 1] = plain;
+    #pragma omp simd
+    for (int i = 0; i < N; i++)
+      kept[i & 1] (a[i], i);
+  }
+  check ("calls of plain code that the frame keeps");
 #endif
 }
