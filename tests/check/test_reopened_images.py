@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from link_tools import elf, symbols
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
@@ -51,11 +52,19 @@ for (int i = 1; i < n; i++)
 """
 
 
+def rows_of(folder: Path, name: str) -> list[int]:
+    """Where a library's image has the site of its first row, which is that in `f`; [] without gcc's plugin."""
+    command = [str(BIN / "gompy"), "images", "extract", f"{name}.so", "--to", f"{name}.images"]
+    subprocess.run(command, cwd=folder, check=True, timeout=300, capture_output=True)
+    (image,) = (folder / f"{name}.images").iterdir()
+    return [symbol[1] for symbol in symbols(elf(image)) if re.fullmatch(r"gompy_site\.\d+\.0", symbol[0])]
+
+
 @pytest.mark.parametrize("names", [("nR", "nW"), ("nW", "nR")])
 def test_a_row_is_not_taken_for_a_closed_librarys(tmp_path: Path, names: tuple[str, ...]) -> None:
     """Writes were noted as the reads that were there before, and lost; reads as writes, a false alarm.
 
-    Names and texts are such that both rows lie at one address.
+    Names and texts are such that both rows lie at one address.  Where a gcc lays them out otherwise that says nothing.
     """
     (tmp_path / "n.c").write_text(LIBRARY)
     (tmp_path / "program.c").write_text(PROGRAM)
@@ -63,6 +72,9 @@ def test_a_row_is_not_taken_for_a_closed_librarys(tmp_path: Path, names: tuple[s
     for name in names:
         command = [*words, f"-D{name[1]}", "-fPIC", "-shared", "n.c", "-o", f"{name}.so"]
         subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
+    first, second = (rows_of(tmp_path, name) for name in names)
+    if first != second:
+        pytest.skip(f"this gcc has the rows of both libraries at two addresses: {first} and {second}")
     subprocess.run([*words, "program.c", "-ldl", "-o", "program"], cwd=tmp_path, check=True, timeout=300)
     libraries = [f"./{name}.so" for name in names]
     run = [str(BIN / "gompy"), "run", "--device", "intelmic", "--check", "./program", *libraries]
