@@ -188,6 +188,21 @@ def test_attach_in_an_implicit_scalar(device: Device, memory: Memory) -> None:
     device.target([(holder, 16, K["to"] | K["implicit"]), (data, 12, K["to"]), (holder, 0, K["attach"])], region)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_an_implicit_scalar_that_a_clause_maps_in_part(device: Device, memory: Memory, first: bool) -> None:
+    """gfortran maps all that an EQUIVALENCE joins implicitly, beside the variable that the clause names."""
+    joined = memory.put(0, b"e" * 16)
+    implicit, named = (joined, 16, K["to"] | K["implicit"]), (joined, 16 if first else 8, K["tofrom"])
+    entries = [implicit, named] if first else [named, (joined, 8, K["to"] | K["implicit"])]
+
+    def region(words: list[int]) -> None:
+        assert words[0] == words[1] == at(device, joined)
+        device.write(words[0] + 4, b"new!")
+
+    device.target(entries, region)
+    assert memory.get(0, 12) == b"eeeenew!eeee"
+
+
 def test_structured_attach_ends_with_its_construct(device: Device, memory: Memory) -> None:
     data, pointer = memory.put(0, b"d" * 32), memory.pointer(256, memory.base)
 

@@ -22,11 +22,23 @@ cdef bint is_attached(const MapList *maps, size_t i) noexcept nogil:
     return False
 
 
+cdef bint is_part_of_another(const MapList *maps, size_t i) noexcept nogil:
+    """Whether the construct maps something of an entry by another one, too.  A map of one of Fortran's EQUIVALENCE'd
+    variables has them all beside it, implicitly: they stay one variable."""
+    cdef size_t j
+    for j in range(maps.mapnum):
+        if (j != i and maps.hostaddrs[j] != NULL and has_property(kind_at(maps, j), KIND_NEW)
+                and not is_pointer_kind(kind_at(maps, j)) and kind_at(maps, j) != GOMP_MAP_TO_PSET
+                and start_at(maps, j) < end_at(maps, i) and start_at(maps, i) < end_at(maps, j)):
+            return True
+    return False
+
+
 cdef inline bint is_own_kind(const MapList *maps, size_t i, int kind) noexcept nogil:
     """Whether an entry may be such a variable, by its kind: POINTER, TO_PSET, or a scalar mapped by nobody's clause."""
     return (is_pointer_kind(kind) or kind == GOMP_MAP_TO_PSET
             or (kind == GOMP_MAP_TO and is_implicit_at(maps, i) and maps.sizes[i] <= OWN_SCALAR
-                and not is_attached(maps, i)))
+                and not is_attached(maps, i) and not is_part_of_another(maps, i)))
 
 
 cdef inline bint is_own_entry(MapJob *job, size_t i, int kind, const SplayNode *node) noexcept nogil:
