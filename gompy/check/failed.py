@@ -18,6 +18,7 @@ COPYING: Final = re.compile(
     r"Copying of (?:host|dev) object \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) to (host|dev) object "
     r"\[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) failed"
 )
+SIZE: Final = re.compile(r"the object at (0x[0-9a-f]+) to be mapped has (-?\d+) bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Partial:
 
 
 def partial(text: str, what: str, device: int) -> Partial | None:
-    """A member that is mapped without its structure's others, and a copy that the device refuses."""
+    """A member that is mapped without its structure's others, a copy that the device refuses, a size that cannot be."""
     what = what or "target"
     if match := MEMBER.search(text):
         start, end = int(match[1], 16), int(match[2], 16)
@@ -50,6 +51,11 @@ def partial(text: str, what: str, device: int) -> Partial | None:
         way = "from" if match[3] == "host" else "to"
         words = f"{what}: {{size}} cannot be copied {way} device {device} {'to' if way == 'from' else 'from'} {{name}}"
         return Partial(start, end - start, words, "give an address of device memory that has so many bytes")
+    if match := SIZE.search(text):
+        # The message has what it may be.
+        words = f"{what} is to map {{name}} with a size of {match[2]} bytes"
+        mended = "copy an array of negative stride first, nullify a pointer that points to nothing, or check the length"
+        return Partial(int(match[1], 16), 1, words, mended)
     return None
 
 

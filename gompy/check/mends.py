@@ -9,9 +9,13 @@ from gompy.check.dwarf import ELEMENTS
 ACC: Final = frozenset(("data", "parallel", "kernels", "serial", "host_data", "enter data", "exit data", "update"))
 """Constructs as OpenACC calls them; its routines begin with acc_.  Those of OpenMP begin with target, or omp_."""
 FORTRAN: Final = (".f", ".for", ".ftn", ".fpp", ".f90", ".f95", ".f03", ".f08")
+POLYMORPHIC: Final = "%_data"
+"""gfortran's name of the pointer in a class variable."""
 
 OPENMP: Final = {
     "unmapped": "map {} at the region's directive, or before (target data, target enter data)",
+    "unmapped-class": "copy what the region uses of {} to variables, or name arrays of it by associate: of a polymorphic "
+    "variable gfortran maps the descriptor alone",
     "unnamed": "map {} at the region's directive, not is_device_ptr, or the pointer and {} by one directive, "
     "which attaches it",
     "stale-host": "{sentinel} target update from({}) before it",
@@ -57,6 +61,8 @@ def mend(kind: str, item: str, file: str, acc: bool) -> str:
     """What is to be done about ``item``, a variable or a list item of a clause; empty: it has no name."""
     fortran = file.lower().endswith(FORTRAN)
     sentinel = ("!$" if fortran else "#pragma ") + ("acc" if acc else "omp")
+    if kind == "unmapped" and item.endswith(POLYMORPHIC):
+        kind, item = "unmapped-class", item.removesuffix(POLYMORPHIC)
     vector, called, section = item.partition(ELEMENTS)
     if called:  # a clause takes no call: a pointer has to be named
         item = f"p{section or '[:n]'}"

@@ -45,3 +45,11 @@ def test_the_texts_are_found() -> None:
 def test_mends_that_no_program_needs_yet() -> None:
     """Regions of OpenMP share a queue."""
     assert mend("race-queues", "a", "a.f90", False) == "!$omp taskwait between them, or depend clauses"
+
+
+def test_the_mend_of_a_class_variable() -> None:
+    """No clause takes gfortran's own components."""
+    assert mend("unmapped", "self%_data", "a.f90", False) == (
+        "copy what the region uses of self to variables, or name arrays of it by associate: "
+        "of a polymorphic variable gfortran maps the descriptor alone"
+    )

@@ -65,6 +65,18 @@ def test_copies_either_way() -> None:
     assert partial("attach count underflow", "update", 0) is None
 
 
+def test_sizes_that_no_object_has() -> None:
+    for size in ("-24", "9223372036854775808"):
+        told = partial(f"the object at 0x10 to be mapped has {size} bytes; it may be", "", 0)
+        assert told is not None and (told.start, told.words) == (
+            16,
+            f"target is to map {{name}} with a size of {size} bytes",
+        )
+        assert told.mended == (
+            "copy an array of negative stride first, nullify a pointer that points to nothing, or check the length"
+        )
+
+
 def test_a_copy_is_told_of_openacc_routines_alone() -> None:
     """A construct's is about what it maps."""
     text = "Copying of dev object [0x90..0xa0) to host object [0x10..0x20) failed"

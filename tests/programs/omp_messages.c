@@ -36,6 +36,8 @@ main (int argc, char **argv)
   else if (!strcmp (what, "kind"))
     enter (UNKNOWN, a, sizeof a);
   else if (!strcmp (what, "size"))
+    enter (TO, a, (size_t) 1 << 63);
+  else if (!strcmp (what, "negative size"))
     enter (TO, a, (size_t) -64);
   else if (!strcmp (what, "order"))
     enter (STRUCT_UNORD, a, 2);

@@ -61,9 +61,12 @@ OPENMP = {
     "overlap": rf"Trying to map into device \[{P}\.\.{P}\) object when \[{P}\.\.{P}\) is already mapped",
     "update more": rf"Trying to update \[{P}\.\.{P}\) object when only \[{P}\.\.{P}\) is mapped",
     "kind": "gomp_map_vars: unhandled kind 0x7f",
-    "size": rf"the object at {P} to be mapped has 18446744073709551552 bytes, more than there are addresses; it may be "
+    "size": rf"the object at {P} to be mapped has 9223372036854775808 bytes, more than there are addresses; it may be "
     r"a Fortran pointer or allocatable array whose status is undefined \(nullify it\), or a section whose length was "
     "never set",
+    "negative size": rf"the object at {P} to be mapped has -64 bytes; it may be a Fortran array with a negative stride, "
+    r"as x\(n:1:-1\), which gfortran cannot map \(copy it first\), a section whose length is negative, or an array whose "
+    r"status is undefined \(nullify it\)",
     "order": rf"Mapped array elements must be the same or in increasing address order \(got {P} > {P}\)",
 }
 

@@ -404,13 +404,14 @@ def test_device_failures(device: Device, memory: Memory) -> None:
         device.enter_data([(data, 32, K["to"])])
 
 
-@pytest.mark.parametrize("size", [1 << 47, (1 << 64) - 4])
+@pytest.mark.parametrize("size", [1 << 47, -(1 << 47), -4])
 def test_sizes_that_no_object_has(device: Device, memory: Memory, size: int) -> None:
     """A Fortran pointer whose status is undefined has a descriptor of what the stack held."""
     data = memory.put(0, b"d" * 32)
     before = device.mappings()
-    with pytest.raises(MappingError, match=f"^the object at {data:#x} to be mapped has {size} bytes, more than there"):
-        device.enter_data([(data, size, K["to"])])
+    words = f"{size} bytes;" if size == -4 else f"{size % (1 << 64)} bytes, more than there are addresses;"
+    with pytest.raises(MappingError, match=f"^the object at {data:#x} to be mapped has {words}"):
+        device.enter_data([(data, size % (1 << 64), K["to"])])
     assert device.mappings() == before
     device.enter_data([(data, 32, K["to"])])
     device.enter_data([(data + 16, (1 << 64) - 4, K["to"])])  # inside what is mapped: no device memory is asked for
