@@ -227,6 +227,37 @@ def test_undefined(tools: Tools) -> None:
     assert "undefined.c:9:11: runtime error: index 4 out of bounds for type 'int [4]'" in done.stderr
 
 
+DESCRIBED = """int main (void)
+{
+  int a[6] = {5, 0, 40, 0, -7, 0};
+#pragma omp target map(tofrom: a)
+  {
+    for (int i = 0; i < 2; i++)
+      a[3] = 1u << a[2];
+    a[5] = a[0] << a[4];
+    int c[a[1]];
+    a[3] = ((long) &c & 7) + a[0] / a[1];
+  }
+  return a[3];
+}
+"""
+"""Checks that gcc's front ends make, before there is a region: what describes them is mapped from the host."""
+
+
+@pytest.mark.parametrize("more", ["", ",address"])
+def test_undefined_that_the_host_describes(tools: Tools, more: str) -> None:
+    tools.write("described.c", DESCRIBED)
+    tools.ok("gompcc", "-O1", "-g", "-w", "-fopenmp", f"-fsanitize=undefined{more}", "described.c", "-o", "described")
+    assert [line for line in tools.run("./described").stderr.splitlines() if "described.c:" in line] == [
+        "described.c:7:17: runtime error: shift exponent 40 is too large for 32-bit type 'unsigned int'",
+        "described.c:8:17: runtime error: shift exponent -7 is negative",
+        "described.c:9:9: runtime error: variable length array bound evaluates to non-positive value 0",
+        "described.c:10:35: runtime error: division by zero",
+        "libgomp: device 0 (intelmic): region main._omp_fn.0 (described.c:10): signal 8 (Floating point exception): "
+        "integer division by zero",
+    ]
+
+
 @pytest.mark.parametrize("more", ["", ",address"])
 def test_undefined_that_ends_the_program(tools: Tools, more: str) -> None:
     options = [f"-fsanitize=undefined{more}", "-fno-sanitize-recover=undefined"]

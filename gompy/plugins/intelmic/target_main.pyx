@@ -84,6 +84,9 @@ cdef extern from *:
     """
     mic_control *begun_control "mic_begun"
 
+cdef extern from "device_undefined.h":  # functions that images call
+    pass
+
 
 cdef int fail_start(const char *text) noexcept nogil:
     """Tell the host why this device can't start."""
