@@ -74,6 +74,8 @@ NESTED = (
     "lanes, so that only one in 32 of the inner one's iterations runs; leave the inner construct out, or write "
     "‘parallel for’ (‘do’) for the outer ‘loop’"
 )
+FOR_THE_HOST = ("-fcf-protection", "-Xassembler")
+"""Beginnings of the host's options that the accelerator compiler or its assembler refuses; that one's come as -Wa."""
 FALLBACK_NOTE = (
     f"-foffload-options={TARGET_NVPTX}={HOST_FALLBACK} links without this image: all regions run on the host then"
 )
@@ -90,7 +92,7 @@ class Options:
         self.words: list[str] = []
         for option in options:
             word = option.words[0]
-            if word in POSITION_INDEPENDENCE:
+            if word in POSITION_INDEPENDENCE or word.startswith(FOR_THE_HOST):
                 continue  # there is none in PTX, and the compiler would give functions second names for it
             if word in (HOST_FALLBACK, "-fno-host-fallback"):
                 self.fallback = word == HOST_FALLBACK

@@ -33,8 +33,22 @@ _SYMBOLS = (
     (("_Zn", "_Zd", "_ZSt", "_ZNS", "_ZNKS", "__cxa_"), "C++ library"),
     (("__ctype_",), "tables of characters as glibc's isdigit, toupper and their like want them"),
 )
+_INSTRUMENTS = (
+    ("__ubsan_", "-fsanitize=undefined"),
+    ("__sanitizer_cov_", "-fsanitize-coverage"),
+    ("__cyg_profile_", "-finstrument-functions"),
+)
 _STREAMS = ("stdin", "stdout", "stderr")
 UNRESOLVED = "unresolved symbol "
+_COUNTER = "__gcov"
+"""What names of the variables begin with in which instrumented code counts; of a function's the rest is its own name.
+(GCC coverage.cc.)"""
+
+
+_COUNTED = (
+    "is instrumented (--coverage, -fprofile-generate), and nvptx-none has no counters; compile its file without that, or "
+    "give the function around it the attribute ‘no_profile_instrument_function’"
+)
 
 
 class Problem:
@@ -92,6 +106,10 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
         if line.endswith(":") and ": " in line and not line.startswith((" ", "lto1:")) and _quoted(line):
             function = _quoted(line)  # FILE: In function ‘NAME’:
             continue
+        symbol = _quoted(line)
+        if symbol.startswith(_COUNTER) and "error: " in line:
+            add("", symbol.partition(".")[2], _COUNTED)
+            continue
         want = next((want for text, want in _WANTS if text in line), None)
         if want is not None:
             place = _located(line)[0]
@@ -119,6 +137,9 @@ def _missing(symbol: str) -> str:
         return f"uses ‘{symbol}’: nvptx-none has no streams (printf and puts write to the program's standard output)"
     if symbol.startswith("__") and symbol.endswith("_chk"):
         return f"uses ‘{symbol}’: nvptx-none has no checked functions (-U_FORTIFY_SOURCE leaves them out)"
+    for starts, option in _INSTRUMENTS:
+        if symbol.startswith(starts):
+            return f"uses ‘{symbol}’: nvptx-none has no {option}; compile its file without that"
     return (
         f"uses ‘{symbol}’, which is not defined for nvptx-none; mark its definition ‘declare target’, or name its "
         "library with -foffload-options=nvptx-none=-l…"
