@@ -306,10 +306,12 @@ class Image:
 
     def explain(self, errors: str, program: str, status: int) -> None:
         """Say of regions and lines what is wrong.  Raises ToolError unless the link is to go on."""
-        from mkoffload.nvptx_explain import problems
+        from mkoffload.nvptx_explain import CRASH, UNRESOLVED, problems
         from mkoffload.undefined import demangled
 
         found = problems(errors, self.users, self.wide)
+        if not found and CRASH in errors:
+            found = problems("".join(f"{UNRESOLVED}{name}\n" for name in self.vtables()), lambda _: [], self.wide)
         fallback = self.options.fallback
         if not (fallback and found):
             self.log.text(errors)
@@ -327,6 +329,19 @@ class Image:
             names = ", ".join(f"‘{name}’" for name in item.host_names()[0] if name is not None)
             told.tell(item, f"no code for {TARGET_NVPTX}", whole=f"{names or 'its regions'} will run on the host")
         told.end()
+
+    def vtables(self) -> list[str]:
+        """Those that regions get from the host, as far as objects have host code.  At -O1 and above the compiler ends
+        with a segmentation fault where it looks for what they hold (ipa-cp)."""
+        hosts = []
+        for item in self.inputs:
+            try:
+                hosts.append(item.for_host())
+            except ToolError:
+                continue
+        from mkoffload.vtables import of_device_classes
+
+        return of_device_classes(hosts)
 
     def users(self, symbol: str) -> list[tuple[str, str]]:
         """Who uses an undefined symbol: the compiler is asked again, for PTX with line numbers."""

@@ -46,8 +46,8 @@ _COUNTER = "__gcov"
 
 
 _COUNTED = (
-    "is instrumented (--coverage, -fprofile-generate), and nvptx-none has no counters; compile its file without that, or "
-    "give the function around it the attribute ‘no_profile_instrument_function’"
+    "is instrumented (--coverage, -fprofile-generate), and nvptx-none has no counters; compile its file without that, "
+    "or give the function around it the attribute ‘no_profile_instrument_function’"
 )
 
 
@@ -116,7 +116,7 @@ def problems(errors: str, users: Users, wide: Users) -> list[Problem]:
             for name, where in [(function, place)] if place else wide(line) or [("", "")]:
                 add(where, name, f"needs {want}, which nvptx-none does not have")
             continue
-        halves = wide(line) if _CRASH in line else []
+        halves = wide(line) if CRASH in line else []
         for name, where in halves:
             add(where, name, "uses ‘_Float16’, on which GCC's nvptx compiler fails; use ‘float’ in device code")
         if halves:
@@ -137,8 +137,8 @@ def _missing(symbol: str) -> str:
         return f"uses ‘{symbol}’: nvptx-none has no streams (printf and puts write to the program's standard output)"
     if symbol.startswith("__") and symbol.endswith("_chk"):
         return f"uses ‘{symbol}’: nvptx-none has no checked functions (-U_FORTIFY_SOURCE leaves them out)"
-    for starts, option in _INSTRUMENTS:
-        if symbol.startswith(starts):
+    for start, option in _INSTRUMENTS:
+        if symbol.startswith(start):
             return f"uses ‘{symbol}’: nvptx-none has no {option}; compile its file without that"
     return (
         f"uses ‘{symbol}’, which is not defined for nvptx-none; mark its definition ‘declare target’, or name its "
@@ -172,7 +172,7 @@ _WIDE = {"XF": ("long double", "real(kind=10)"), "TF": ("_Float128", "__float128
 """Machine mode → names of the types that have it on the host."""
 
 
-_CRASH = "internal compiler error: "
+CRASH = "internal compiler error: "
 _HALF = ("_Float16",)
 """GCC 12's lto1 ends in a segmentation fault where the host's streams have this type, for any -misa."""
 
@@ -180,7 +180,7 @@ _HALF = ("_Float16",)
 def wide_types(errors: str) -> tuple[str, ...]:
     """The types whose machine mode the compiler refused, or failed on, without a place (lto-streamer-in.cc)."""
     for line in errors.split("\n"):
-        if _CRASH in line:
+        if CRASH in line:
             return _HALF
         if "floating-point numbers unsupported" in line:
             return _WIDE.get(_quoted(line), ())

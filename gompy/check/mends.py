@@ -14,8 +14,8 @@ POLYMORPHIC: Final = "%_data"
 
 OPENMP: Final = {
     "unmapped": "map {} at the region's directive, or before (target data, target enter data)",
-    "unmapped-class": "copy what the region uses of {} to variables, or name arrays of it by associate: of a polymorphic "
-    "variable gfortran maps the descriptor alone",
+    "unmapped-class": "copy what the region uses of {} to variables, or name arrays of it by associate: of a "
+    "polymorphic variable gfortran maps the descriptor alone",
     "unnamed": "map {} at the region's directive, not is_device_ptr, or the pointer and {} by one directive, "
     "which attaches it",
     "stale-host": "{sentinel} target update from({}) before it",

@@ -1,5 +1,4 @@
-"""Options of the host that are not for GPUs: left out of the image's compile, or told of where code was changed by them.
-"""
+"""Options of the host that are not for GPUs: left out of the image's compile, or named where they have changed code."""
 
 from __future__ import annotations
 
@@ -54,10 +53,11 @@ def test_instrumented_code() -> None:
     text += "unresolved symbol __ubsan_handle_add_overflow\nunresolved symbol __cyg_profile_func_exit\n"
     text += "unresolved symbol __sanitizer_cov_trace_pc\n"
     without = "compile its file without that"
-    assert [p.what for p in problems(text, lambda _: [("f", "a.c:3")], lambda _: [])] == [
-        "target region ‘main._omp_fn.0’ is instrumented (--coverage, -fprofile-generate), and nvptx-none has no counters; "
-        f"{without}, or give the function around it the attribute ‘no_profile_instrument_function’",
-        f"a.c:3: device function ‘f’ uses ‘__ubsan_handle_add_overflow’: nvptx-none has no -fsanitize=undefined; {without}",
-        f"a.c:3: device function ‘f’ uses ‘__cyg_profile_func_exit’: nvptx-none has no -finstrument-functions; {without}",
-        f"a.c:3: device function ‘f’ uses ‘__sanitizer_cov_trace_pc’: nvptx-none has no -fsanitize-coverage; {without}",
+    lacks = "device function ‘f’ uses ‘{}’: nvptx-none has no {}; " + without
+    assert [p.what for p in problems(text, lambda _: [("f", "")], lambda _: [])] == [
+        "target region ‘main._omp_fn.0’ is instrumented (--coverage, -fprofile-generate), and nvptx-none has no "
+        f"counters; {without}, or give the function around it the attribute ‘no_profile_instrument_function’",
+        lacks.format("__ubsan_handle_add_overflow", "-fsanitize=undefined"),
+        lacks.format("__cyg_profile_func_exit", "-finstrument-functions"),
+        lacks.format("__sanitizer_cov_trace_pc", "-fsanitize-coverage"),
     ]

@@ -468,6 +468,20 @@ def test_virtual_functions(tools: Tools) -> None:
     assert done.returncode == 0 and "‘main._omp_fn.0’ will run on the host" in done.stderr
 
 
+@has_compiler
+def test_virtual_functions_at_which_the_compiler_fails(tools: Tools) -> None:
+    """GCC 12's looks for a vtable's contents and ends with a segmentation fault, without a word of the program's."""
+    source = "struct A { double w = 2; virtual double f () const { return w; } };\n"
+    source += "struct B : A { double f () const override { return w * w; } };\nint main ()\n{\n  double d;\n"
+    source += "#pragma omp target map(from: d)\n  { B b; const A &a = b; d = a.f (); }\n  return d != 4;\n}\n"
+    tools.write("fails.cc", source)
+    done = tools.run("gompc++", "-O2", "-fopenmp", "-foffload=nvptx-none", "fails.cc", "-o", "fails")
+    if "internal compiler error" not in done.stderr:
+        pytest.skip("this release's compiler does not fail")
+    assert done.returncode == 1
+    assert "mkoffload: error: device code uses ‘vtable for B’: nvptx-none has no C++ virtual functions" in done.stderr
+
+
 def test_vtables_may_be_there_without_what_they_name() -> None:
     """At -O0."""
     code = b"// BEGIN VAR DEF: _ZTV1B\n.const .align 8 .u64 _ZTV1B[3] =\n{0,generic(_ZTI1B),_ZN1B1fEv };\n"

@@ -64,9 +64,9 @@ OPENMP = {
     "size": rf"the object at {P} to be mapped has 9223372036854775808 bytes, more than there are addresses; it may be "
     r"a Fortran pointer or allocatable array whose status is undefined \(nullify it\), or a section whose length was "
     "never set",
-    "negative size": rf"the object at {P} to be mapped has -64 bytes; it may be a Fortran array with a negative stride, "
-    r"as x\(n:1:-1\), which gfortran cannot map \(copy it first\), a section whose length is negative, or an array whose "
-    r"status is undefined \(nullify it\)",
+    "negative size": rf"the object at {P} to be mapped has -64 bytes; it may be a Fortran array with a negative "
+    r"stride, as x\(n:1:-1\), which gfortran cannot map \(copy it first\), a section whose length is negative, or an "
+    r"array whose status is undefined \(nullify it\)",
     "order": rf"Mapped array elements must be the same or in increasing address order \(got {P} > {P}\)",
 }
 
