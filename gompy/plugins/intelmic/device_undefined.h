@@ -81,7 +81,8 @@ gompy_either_bytes (const void *at, void *to, size_t size)
   return got > 0 ? got : gompy_bytes_of_host (at, to, size - 1);
 }
 
-/* A type, whose name gcc puts into quotes.  The host of a device that serves another machine has something else there.  */
+/* A type, whose name gcc puts into quotes.  Of a device that serves another machine the host has something else there.
+   */
 static inline bool
 gompy_fetch_type (const struct gompy_described_type *at, struct gompy_described_type *to)
 {
@@ -121,8 +122,8 @@ gompy_report_undefined (const char *handler, struct gompy_described *data, int t
 }
 
 #define GOMPY_HANDLER(name, types)                                                                                     \
-  __attribute__ ((visibility ("default"))) void __ubsan_handle_##name (struct gompy_described *, uintptr_t, uintptr_t); \
-  void __ubsan_handle_##name (struct gompy_described *data, uintptr_t first, uintptr_t second)                         \
+  __attribute__ ((visibility ("default"))) void __ubsan_handle_##name (struct gompy_described *data, uintptr_t first,  \
+                                                                       uintptr_t second)                               \
   {                                                                                                                    \
     gompy_report_undefined ("__ubsan_handle_" #name, data, types, first, second);                                      \
   }

@@ -206,14 +206,15 @@ cdef int plan_struct(MapJob *job, size_t i) noexcept nogil:
 
 
 cdef int impossible_size(uintptr_t start, size_t size) noexcept nogil:
-    """An object is larger than the processor's address space.  gfortran counts bytes by the descriptor's stride."""
+    """An object is larger than all addresses.  gfortran counts bytes by the descriptor's stride."""
     if -size >> ADDRESS_BITS == 0:
         return gompy_fail(b"the object at %p to be mapped has %zd bytes; it may be a Fortran array with a negative "
                           b"stride, as x(n:1:-1), which gfortran cannot map (copy it first), a section whose length is "
-                          b"negative, or an array whose status is undefined (nullify it)", <void *> start, <ssize_t> size)
-    return gompy_fail(b"the object at %p to be mapped has %zu bytes, more than there are addresses; it may be a Fortran "
-                      b"pointer or allocatable array whose status is undefined (nullify it), or a section whose length "
-                      b"was never set", <void *> start, size)
+                          b"negative, or an array whose status is undefined (nullify it)",
+                          <void *> start, <ssize_t> size)
+    return gompy_fail(b"the object at %p to be mapped has %zu bytes, more than there are addresses; it may be a "
+                      b"Fortran pointer or allocatable array whose status is undefined (nullify it), or a section "
+                      b"whose length was never set", <void *> start, size)
 
 
 cdef int plan_entries(MapJob *job) noexcept nogil:
