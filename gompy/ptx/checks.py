@@ -243,5 +243,25 @@ def alignment(em: Emitter, address: Value, size: int) -> None:
 
 def warp_barrier(em: Emitter, code: Instruction) -> None:
     """bar.warp.sync: in lockstep it does nothing, but its mask must be right."""
-    members = em.spill(em.read(code.operands[0], "b32"), 1)
-    em.helper("warp_sync", f"ptr %w, i32 {em.active}, ptr {members}, {em.site()}")
+    members = em.read(code.operands[0], "b32")
+    done = "" if members.vector or not em.shadowed else all_here(em, members.text)
+    where = em.spill(members, 1)
+    em.helper("warp_sync", f"ptr %w, i32 {em.active}, ptr {where}, {em.site()}")
+    if done:
+        em.put(f"br label %{done}")
+        em.label(done)
+
+
+def all_here(em: Emitter, members: str) -> str:
+    """Go on where the executor has to be asked about MEMBERS, which all lanes name: one is missing, or a lane is none
+    of them, or races are looked for.  The label of what comes behind it."""
+    present, exited = (em.new(f"load i32, ptr {warp_place(em, field)}") for field in ("mask", "exited"))
+    present = em.new(f"and i32 {present}, {em.new(f'xor i32 {exited}, -1')}")
+    away = em.new(f"and i32 {em.new(f'and i32 {members}, {present}')}, {em.new(f'xor i32 {em.active}, -1')}")
+    others = em.new(f"and i32 {em.active}, {em.new(f'xor i32 {members}, -1')}")
+    odd = em.new(f"icmp ne i32 {em.new(f'or i32 {away}, {others}')}, 0")
+    races = em.new(f"icmp ne i64 {warp_word(em, 'race_mask', 'i64')}, 0")
+    ask, done = em.fresh("ask"), em.fresh("synced")
+    em.put(f"br i1 {em.new(f'or i1 {odd}, {races}')}, label %{ask}, label %{done}, !prof !2")
+    em.label(ask)
+    return done

@@ -213,12 +213,12 @@ def atomic(em: Emitter, code: Instruction) -> None:
     number = abi.ATOM_OPS.index(operation) * 8 + (abi.ATOM_TYPES.index(kind) if kind != "b16" else 0x100)
     done = additions.begin(em, code, memory, rest[0], number) if additions.applies(em, code, operation, kind) else ""
     slow = fast = quick = ""
+    if em.checked:
+        racing.atom(em, memory, 2 if kind == "b16" else bytes_of(kind), code)
     if single.takes(em, code):
         slow, done = em.fresh("slow"), em.fresh("done")
         fast, quick = single.begin(em, code, slow, done)
         single.fence_beside(em, code, -1)
-    if em.checked:
-        racing.atom(em, memory, 2 if kind == "b16" else bytes_of(kind), code)
     address = em.spill(address_of(em, memory), 1)
     first = em.spill(em.fit(em.read(rest[0], kind), "i64"), 2)
     second = em.spill(em.fit(em.read(rest[1], kind), "i64"), 3) if operation == "cas" else first
@@ -327,10 +327,7 @@ def fence(em: Emitter, code: Instruction) -> None:
     known = ("cta", "gl", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "cluster")
     if any(m not in known for m in code.mods) and code.mods[:1] not in (("proxy",), ("mbarrier_init",)):
         unknown(em, code)
-    if single.absorbs(em, code):
-        em.put('fence syncscope("singlethread") seq_cst')
-        return
-    em.put("fence seq_cst")
+    em.put('fence syncscope("singlethread") seq_cst' if single.absorbs(em, code) else "fence seq_cst")
     if em.checked:
         racing.fence(em)
 

@@ -1,11 +1,13 @@
 """Atomic operations of one lane on an address that all lanes have, as GCC's OpenMP code makes them, as LLVM IR.
 
 Such code has `@p membar; @p atom; @p membar`, where `p` is true in one lane.  The processor's own operation orders all
-accesses before it and behind it, so these fences are left to the other way, by the executor.
+accesses before it and behind it, so these fences are left to the other way, by the executor.  In checked code memory
+has to be written as well, by its shadow; all else is told by the executor.
 """
 
 from __future__ import annotations
 
+from . import checks
 from .access import address_of, in_memory
 from .emit import Emitter, Value, bytes_of
 from .syntax import Call, Instruction, Label, Memory, Register
@@ -31,12 +33,13 @@ def operation(code: Instruction) -> str:
 
 def takes(em: Emitter, code: Instruction) -> bool:
     """Whether an instruction is such an operation.  Only in scalar code (uniform.py): elsewhere all lanes do it."""
-    if not em.fast or em.checked or em.a.version != "S" or code.base != "atom" or "shared" in code.mods:
+    racing = em.checked and not em.shadowed
+    if not em.fast or racing or em.a.version != "S" or code.base != "atom" or "shared" in code.mods:
         return False
     memory = code.operands[1] if len(code.operands) > 1 else None
     if not isinstance(memory, Memory) or (isinstance(memory.base, Register) and memory.base in em.a.varying):
         return False
-    return operation(code) != "" and id(code) not in em.sums().later
+    return operation(code) != "" and (em.shadowed or id(code) not in em.sums().later)
 
 
 def beside(em: Emitter, code: Instruction, step: int) -> Instruction | None:
@@ -77,6 +80,9 @@ def begin(em: Emitter, code: Instruction, slow: str, done: str) -> tuple[str, st
     odd = em.new(f"and i64 {address.text}, {size - 1}")
     even = em.new(f"icmp eq i64 {odd}, 0")
     test = em.new(f"and i1 {em.new(f'and i1 {one}, {even}')}, {in_memory(em, address.text)}")
+    if em.shadowed:
+        checks.goes_on(em, test, slow)
+        test = checks.written(em, checks.spot(em, address.text, "")[2], size)
     fast = em.fresh("fast")
     em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
     em.label(fast)
