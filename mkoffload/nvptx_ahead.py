@@ -37,6 +37,7 @@ LAUNCHED = (
     "libgcc.a:mgomp.o",
     *(f"libgomp.a:{name}.o" for name in ("alloc", "bar", "barrier", "critical", "icv", "icv-device", "parallel")),
     *(f"libgomp.a:{name}.o" for name in ("proc", "single", "target", "team", "teams", "work")),
+    *(f"libc.a:lib_a-{name}.o" for name in ("free", "malloc", "memcpy", "memset")),
 )
 """What launches of most regions go through: it is compiled with checks as well (GOMPY_CHECK), in a few seconds.  All
 would take a minute; what else a checked program needs, its first run compiles, by quicker means."""
