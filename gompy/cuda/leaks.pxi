@@ -21,7 +21,7 @@ cdef void note_made(uint64_t address) noexcept nogil:
     """The program has got memory.  What its OpenMP or OpenACC runtime has for itself is not the program's."""
     cdef uint64_t callers[2]
     cdef block *n
-    if not checking_leaks or find_callers(callers):
+    if not checking_leaks or called_by_runtime() or find_callers(callers):
         return
     pthread_mutex_lock(&memory_lock)
     n = block_at(address, NULL, NULL)

@@ -16,6 +16,7 @@ cdef extern from "<execinfo.h>" nogil:
 
 cdef enum:
     CALLERS = 24               # frames that are looked at
+    NEAR_CALLERS = 6           # those of this driver, and who called it
 
 cdef struct wanted_line:
     uint64_t value             # of the code, in its file
@@ -31,6 +32,23 @@ cdef const char *file_name(const void *address) noexcept nogil:
         return b""
     name = strrchr(info.dli_fname, 47)
     return name + 1 if name != NULL else info.dli_fname
+
+
+cdef extern from "places.h" nogil:
+    const char *gompy_file_with(const void *address)
+
+
+cdef bint called_by_runtime() noexcept nogil:
+    """Whether OpenMP's or OpenACC's runtime, or a plugin of it, has called this driver.  A region calls it several
+    times, so no more is looked at than who called."""
+    cdef void *frames[NEAR_CALLERS]
+    cdef const char *name
+    cdef int i, count = backtrace(frames, NEAR_CALLERS)
+    for i in range(1, count):
+        name = gompy_file_with(frames[i])
+        if strncmp(name, b"libcuda.so", 10) != 0:
+            return strncmp(name, b"libgomp", 7) == 0 or strncmp(name, b"libomp", 6) == 0
+    return False
 
 
 cdef bint find_callers(uint64_t *callers) noexcept nogil:
