@@ -40,6 +40,8 @@ cdef struct block:
     bint stays_open            # the gate leaves it (gate.pxi)
     block *reservation         # RESERVED, CLOSED, MAPPED: of what it is a part
     void *memory               # CLOSED, MAPPED: a physical (physical.pxi)
+    block *living_before       # with GOMPY_CHECK: in the area's list
+    block *living_next
     uint64_t made[2]           # with GOMPY_CHECK=leak: where the program has asked for it, or zeros (leaks.pxi)
 
 cdef struct area:
@@ -51,6 +53,7 @@ cdef struct area:
     uint32_t coloured          # blocks so far that may begin behind the start of a page
     uint8_t *open_chunks       # which 2 MiB chunks may be read and written
     uint64_t kept              # bytes of free blocks that have pages
+    block *living              # with GOMPY_CHECK=1: what area_alloc has given, for the gate
     block **quarantine         # ring, with GOMPY_CHECK=1
     size_t quarantine_next
     size_t oldest_full         # a number in it: no block before that has its pages as yet

@@ -23,13 +23,12 @@ cdef bint gate_stays_open
 cdef uint64_t gate_begun, gate_spent
 
 
-cdef void change_blocks(block *n, int access) noexcept nogil:
-    """Open or close what cuMemAlloc has given, in a subtree."""
+cdef void change_blocks(const block *n, int access) noexcept nogil:
+    """Open or close what cuMemAlloc has given, of an area's list."""
     while n != NULL:
         if n.use == ALLOCATION and not n.stays_open:
             mprotect(<void *>n.address, n.size - 4096, access)
-        change_blocks(n.left, access)
-        n = n.right
+        n = n.living_next
 
 
 cdef void change_gate(bint closed) noexcept nogil:
@@ -38,7 +37,7 @@ cdef void change_gate(bint closed) noexcept nogil:
     cdef uint64_t begin = now_ns()
     cdef int i
     for i in range(gpu_count):
-        change_blocks(gpus[i].memory.root, PROT_NONE if closed else PROT_READ | PROT_WRITE)
+        change_blocks(gpus[i].memory.living, PROT_NONE if closed else PROT_READ | PROT_WRITE)
     gate_closed = closed
     gate_spent += now_ns() - begin
 

@@ -198,10 +198,31 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     mark_shadow(n.start, length, SHADOW_ALLOCATED)
     if use == MANAGED or use == HOST_MEMORY:
         mark_shadow(n.start, length, SHADOW_WRITTEN)
+    if checking:
+        list_living(a, n)
     n.charge = charge
     a.in_use += charge
     a.blocks_in_use += 1
     return n
+
+
+cdef void list_living(area *a, block *n) noexcept nogil:
+    """A block is given out.  The gate opens and closes these at each construct: there are few of them in the tree, and
+    hundreds in quarantine."""
+    n.living_before, n.living_next = NULL, a.living
+    if a.living != NULL:
+        a.living.living_before = n
+    a.living = n
+
+
+cdef void unlist_living(area *a, block *n) noexcept nogil:
+    """It is freed."""
+    if n.living_next != NULL:
+        n.living_next.living_before = n.living_before
+    if n.living_before != NULL:
+        n.living_before.living_next = n.living_next
+    else:
+        a.living = n.living_next
 
 
 cdef void close_pages(block *n) noexcept nogil:
@@ -284,6 +305,7 @@ cdef void area_free(area *a, block *n) noexcept nogil:
     a.in_use -= n.charge
     a.blocks_in_use -= 1
     if checking:
+        unlist_living(a, n)
         mark_shadow(n.start, n.length, 0)
         n.flags = 0
         close_pages(n)
