@@ -53,6 +53,7 @@ cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
             munmap(p, window + CHUNK)
             return False
         madvise(shadow, window + 2 * CHUNK, MADV_DONTDUMP)
+        madvise(shadow, window + 2 * CHUNK, MADV_HUGEPAGE)  # all of what a block has is written when it is given out
     madvise(p, window + CHUNK, MADV_DONTDUMP)
     g.base = round_up(<uint64_t>p, CHUNK)
     if checking:  # between multiples of CHUNK, as the memory is: what it is shifted by is no accident
