@@ -29,11 +29,12 @@ gompy_heap_begin (void)
   static int known;
   Dl_info info;
   char line[256];
-  void *allocator = dlsym (RTLD_DEFAULT, "malloc");
+  void *allocator;
   FILE *maps;
   if (known)
     return begin;
   known = 1;
+  allocator = dlsym (RTLD_DEFAULT, "malloc");
   if (allocator == NULL || dladdr (allocator, &info) == 0 || info.dli_fname == NULL
       || strstr (info.dli_fname, "/libc.so") == NULL || (maps = gompy_fopen ("/proc/self/maps")) == NULL)
     return 0;
