@@ -4,11 +4,15 @@ A call that runs all warps of a block runs each as far as the next barrier (fiss
 its way (`for (k = 0; k < 16; k++) count (a[(block * 16 + k) * 256 + tid])`) goes to as many places of memory, for a few
 cache lines each.  The processor foresees none of them, and what is computed between two rows keeps it from beginning
 the next one early.  The next warp's rows lie behind this one's, so a row's load asks for what is behind it.
+
+So does a load of numbers that say what is loaded next (`a[index[i]]`).  All that the processor can fetch at a time is
+taken by the words that the warps before wait for; the next warp's can be asked for as soon as its numbers are there.
 """
 
 from __future__ import annotations
 
 from .flow import Block, is_meeting
+from .indices import numbers
 from .syntax import Instruction, Memory
 from .uniform import Analysis
 
@@ -25,7 +29,8 @@ NEAR = frozenset(("shared", "param", "local", "const"))
 
 
 def pays(em: Emitter, code: Instruction) -> bool:
-    """Whether a load of a row is one of many on a warp's way to a barrier, where one call runs all warps."""
+    """Whether a load of a row is one of many on a warp's way to a barrier, or of numbers, where one call runs all
+    warps."""
     if not em.fast or em.checked or not em.a.whole:
         return False
     if em.rows_read is None:
@@ -35,15 +40,17 @@ def pays(em: Emitter, code: Instruction) -> bool:
 
 def read_many(em: Emitter) -> set[int]:
     """The loads of rows of device memory that are many between two barriers: all of a function with MANY, and those of
-    loops without a barrier in it."""
+    loops without a barrier in it.  Those of numbers, wherever they are."""
     a = em.a
     meets = [any(is_meeting(code) for code in block.code) for block in a.blocks]
-    if not any(meets):
-        return set()  # the warps go through memory one after the other, each all of its way
     loads = [(block, code) for block in a.blocks for code in block.code if is_row(em, code)]
+    gathering = set().union(*(numbers(em, block.code) for block in a.blocks))
+    found = {id(code) for _, code in loads if id(code) in gathering}
+    if not any(meets):
+        return found  # the warps go through memory one after the other, each all of its way
     if len(loads) >= MANY:
         return {id(code) for _, code in loads}
-    return {id(code) for block, code in loads if goes_round(a, block, meets)}
+    return found | {id(code) for block, code in loads if goes_round(a, block, meets)}
 
 
 def is_row(em: Emitter, code: object) -> bool:

@@ -10,7 +10,7 @@ from .backend import gathers_slowly
 from .emit import LLVM_TYPE, Emitter, Value
 from .flow import defined
 from .gathers import name_of
-from .syntax import Call, Instruction, Operand, Register
+from .syntax import TYPE_BYTES, Call, Instruction, Memory, Operand, Register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,14 @@ def indexed(em: Emitter, operand: Operand | None, offset: int, size: int) -> Ind
     """What the statement at hand accesses by a register, if the register was made so in its block."""
     codes = em.a.blocks[em.block].code
     at = next((i for i, code in enumerate(codes) if code is em.code), 0)
+    return indexed_at(em, codes, at, (operand, offset, size))
+
+
+def indexed_at(
+    em: Emitter, codes: list[Instruction | Call], at: int, access: tuple[Operand | None, int, int]
+) -> Indexed | None:
+    """The same of an access at a place of a block: register, offset, bytes."""
+    operand, offset, size = access
     whole = made(codes, at, operand)
     if whole is None:
         return None
@@ -90,6 +98,22 @@ def factors(
         return None
     number = wide[1].operands[1]
     return (wide[0], number, WIDENED[wide[1].mods]) if isinstance(number, Register) else None
+
+
+def numbers(em: Emitter, codes: list[Instruction | Call]) -> set[int]:
+    """The loads of a block whose values are such numbers of loads in it, by the identity of the statement."""
+    found = set()
+    for at, code in enumerate(codes):
+        if not isinstance(code, Instruction) or code.base != "ld" or len(code.operands) != 2 or not code.mods:
+            continue
+        memory, size = code.operands[1], TYPE_BYTES.get(code.mods[-1], 0)
+        if not isinstance(memory, Memory) or memory.base not in em.strides().scattered:
+            continue
+        access = indexed_at(em, codes, at, (memory.base, memory.offset, size))
+        origin = made(codes, at, access.number) if access is not None else None
+        if origin is not None and origin[1].base == "ld":
+            found.add(id(origin[1]))
+    return found
 
 
 def checked(

@@ -44,7 +44,7 @@ CASES = {
     "a loop": (LOOP, 2),
     "a loop with a barrier": (LOOP_WITH_BARRIER, 0),
     "a loop by steps of the block": (STEPS, 0),
-    "each lane its own word": (EACH_ITS_OWN, 0),
+    "each lane its own word": (EACH_ITS_OWN, 6),
     "one word for all": ("".join(f"ld.global.u32 %v, [%o+{4 * k}]; add.u32 %s, %s, %v;\n" for k in range(ROWS)), 0),
 }
 """What is between two barriers, and how many lines are asked for."""
@@ -74,10 +74,27 @@ def test_which_loads_ask(case: str) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_no_barrier_no_checks(case: str) -> None:
-    """Without a barrier each warp goes all its way; checked code has each warp by itself."""
-    body, _ = CASES[case]
-    assert case == "a loop with a barrier" or lines(kernel(body, "")) == 0
+    """Without a barrier each warp goes all its way, and asks for numbers of gathers alone; checked code has each warp
+    by itself."""
+    body, count = CASES[case]
+    assert case == "a loop with a barrier" or lines(kernel(body, "")) == (count if body is EACH_ITS_OWN else 0)
     assert lines(kernel(body), abi.CHECKED) == lines(kernel(body), abi.RACING) == 0
+
+
+NUMBERS = {
+    "a number": ("mul.wide.u32 %x, %i, 4; add.s64 %x, %x, %o;", 2),
+    "a sum of it": ("add.u32 %i, %i, 1; mul.wide.u32 %x, %i, 4; add.s64 %x, %x, %o;", 0),
+    "a thread's": ("mul.wide.u32 %x, %t, 4; add.s64 %x, %x, %o;", 0),
+    "another than was loaded": ("mov.u32 %i, %j; mul.wide.u32 %x, %i, 4; add.s64 %x, %x, %o;", 0),
+}
+"""What an address is made of, where `%i` is loaded from a row."""
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_numbers_of_gathers_are_asked_for(case: str) -> None:
+    made, count = NUMBERS[case]
+    body = f"ld.global.u32 %i, [%a]; {made} ld.global.u32 %v, [%x]; add.u32 %s, %s, %v;"
+    assert lines(kernel(body, "")) == count
 
 
 @needs_executor
