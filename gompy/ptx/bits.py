@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .backend import has_masks
 from .emit import BITS, Emitter, Value
 from .forms import (
     INTEGERS,
@@ -12,12 +13,23 @@ from .forms import (
 )
 from .syntax import Instruction
 
+ALL_OR_NONE = {"and": ("", "0"), "or": ("-1", "")}
+"""Of what each lane has and what all have (i1), as words: the result where all have it, and where not; "": the lanes'
+own.  As vectors of bits LLVM would take both to the registers for masks and back."""
+
 
 def logic(em: Emitter, code: Instruction) -> None:
     """and, or, xor."""
     kind = typed(em, code, LOGICAL)
     operands(em, code)
-    em.write(code.operands[0], em.op(code.base, em.read(code.operands[1], kind), em.read(code.operands[2], kind)))
+    one, two = em.read(code.operands[1], kind), em.read(code.operands[2], kind)
+    if kind == "pred" and code.base in ALL_OR_NONE and one.vector != two.vector and has_masks():
+        lanes, every = (one, two) if one.vector else (two, one)
+        ways = [f"i32 {way or em.bits(lanes)}" for way in ALL_OR_NONE[code.base]]
+        word = em.new(f"select i1 {every.text}, {', '.join(ways)}")
+        em.write(code.operands[0], Value("i1", True, em.lanes(word)))
+        return
+    em.write(code.operands[0], em.op(code.base, one, two))
 
 
 def complement(em: Emitter, code: Instruction) -> None:

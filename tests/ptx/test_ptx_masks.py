@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ pytest.importorskip("llvmlite")
 
 from ptx_tools import HEAD, device, needs_executor
 
-from gompy.ptx import backend, compiler, emit
+from gompy.ptx import backend, bits, compiler, emit
 from gompy.ptx.compiler import HOT, module_text
 from gompy.ptx.device import Device
 from gompy.ptx.emit import Links
@@ -91,3 +93,34 @@ def test_llvm_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOMPY_PTX_CPU", raising=False)
     monkeypatch.setattr(backend, "masks", [])
     assert backend.has_masks() is ("+avx512f" in backend.Backend().features.split(","))
+
+
+def combined(word: str) -> str:
+    """Odd threads have a bit, %q is the same for all; threads store what they have of both, in both orders."""
+    return f"""{HEAD}.visible .entry k (.param .u64 pa, .param .u32 pq)
+{{ .reg .u64 %a, %x; .reg .u32 %t, %b, %v, %w; .reg .pred %p, %q, %r;
+  ld.param.u64 %a, [pa]; ld.param.u32 %w, [pq]; mov.u32 %t, %tid.x; and.b32 %b, %t, 1; setp.ne.u32 %p, %b, 0;
+  setp.ne.u32 %q, %w, 0; {word}.pred %r, %p, %q; selp.u32 %v, 1, 0, %r; {word}.pred %r, %q, %p; @%r add.u32 %v, %v, 2;
+  mad.wide.u32 %x, %t, 4, %a; st.global.u32 [%x], %v; ret; }}
+"""
+
+
+@pytest.mark.parametrize("masks", [True, False])
+@pytest.mark.parametrize("word", ["and", "or", "xor"])
+def test_bits_of_lanes_and_of_all_are_words(word: str, masks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "has_masks", lambda: masks)
+    module = parse(combined(word))
+    text, _ = lower(module.functions["k"], "E", True, Links(), module, "k")
+    assert len(re.findall(r"select i1 %t\d+, i32 (?:%t\d+, i32 0|-1, i32 %t\d+)\n", text)) == (
+        2 if masks and word != "xor" else 0
+    )
+
+
+@needs_executor
+@pytest.mark.parametrize("every", [0, 1])
+@pytest.mark.parametrize("word", ["and", "or", "xor"])
+def test_bits_of_lanes_and_of_all(device: Device, word: str, every: int) -> None:
+    out = device.upload(bytes(4 * 48))
+    device.load(combined(word)).function("k").launch((1, 1, 1), (48, 1, 1), [out, every])
+    one = {"and": lambda b: b & every, "or": lambda b: b | every, "xor": lambda b: b ^ every}[word]
+    assert np.frombuffer(device.download(out, 4 * 48), "<u4").tolist() == [3 * one(t & 1) for t in range(48)]
