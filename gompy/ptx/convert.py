@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import bounds
+from . import bounds, progressions
 from .emit import LLVM_TYPE, Emitter, Value
 from .forms import (
     FLOATS,
@@ -70,7 +70,8 @@ def set_predicate(em: Emitter, code: Instruction) -> None:
     if middle or (combine and combine not in ("and", "or", "xor")):
         unknown(em, code)
     operands(em, code, 4 if combine else 3)
-    result = compare(em, code, name, kind, em.read(code.operands[1], kind), em.read(code.operands[2], kind))
+    one, two = (progressions.compared(em, code, source, kind) for source in code.operands[1:3])
+    result = compare(em, code, name, kind, one, two)
     inverse = None
     if isinstance(code.operands[0], Pair):
         inverse = em.op("xor", result, Value("i1", False, "true"))

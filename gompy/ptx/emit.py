@@ -149,6 +149,7 @@ class Emitter:
         # is all lanes' (bases.py).
         self.definitions: dict[Register, list[tuple[int, Value, str, Instruction | None]]] = {}
         self.changed: dict[Register, int] = {}  # the line behind what last set a register that is kept as one number
+        self.spreads: dict[tuple[Register, int], tuple[int, Value]] = {}  # made in which block (progressions.compared)
         self.straight = 0  # the line from which on neither branches nor barriers are between instructions (again.py)
         self.asked: dict[tuple[Register, object], list[str]] = {}
         self.mostly: dict[str, tuple[str, str]] = {}  # of a word: whether it is all lanes (i1), and what it is if not

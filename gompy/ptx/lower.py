@@ -250,6 +250,7 @@ class Lowering(Statements):
         index = block.index
         self.block = index
         self.tested.clear()
+        progressions.keep_first(self)
         all_here = self.stays and index not in a.divergent
         if index in self.complete:
             self.label(f"C{index}")
@@ -470,6 +471,7 @@ class Lowering(Statements):
     def ends_turn(self, code: Instruction) -> bool:
         """See emit.py."""
         self.tested.clear()
+        self.spreads.clear()
         if self.fission is not None:
             self.fission.barrier(code)
         self.straight = len(self.lines)

@@ -8,7 +8,7 @@ products by constants (strides.Exact); those of 64 bits also where nothing wraps
 from __future__ import annotations
 
 from .emit import LLVM_TYPE, Emitter, Value
-from .flow import defined
+from .flow import defined, is_meeting
 from .strides import COPIES, WORDS, Exact
 from .syntax import Instruction, Operand, Register, Special
 
@@ -82,6 +82,26 @@ def define(em: Emitter, code: Instruction) -> None:
         value = first(em, sources[0], kind)
     em.put(f"store {em.fit(value, LLVM_TYPE[target.type], kind[0] == 's').typed}, ptr {em.slot(target)}")
     em.changed[target] = len(em.lines)
+
+
+def compared(em: Emitter, code: Instruction, operand: Operand, kind: str) -> Value:
+    """A source of a comparison.  All lanes' numbers are made once for those of a block, and of all behind the first
+    one where no barrier is: LLVM does not see that two are the same, as vectors of one number are shuffles."""
+    if not isinstance(operand, Register) or operand not in em.a.progressions or em.lane or code.guard is not None:
+        return em.read(operand, kind)
+    key = (operand, em.changed.get(operand, 0))
+    if key not in em.spreads:
+        em.spreads[key] = em.block, em.load_register(operand)
+    return em.fit(em.spreads[key][1], LLVM_TYPE[kind], kind[0] == "s")
+
+
+def keep_first(em: Emitter) -> None:
+    """At the begin of a block: what the first one has made is there, unless the warp comes from behind a barrier."""
+    if not em.spreads:
+        return
+    single = em.single()
+    keeps = em.block != 0 and not any(is_meeting(code) for block in em.a.blocks for code in block.code)
+    em.spreads = {key: made for key, made in em.spreads.items() if keeps and made[0] == 0 and key[0] in single}
 
 
 def first(em: Emitter, operand: Operand, kind: str) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from ptx_tools import HEAD, device, needs_executor
 from gompy.ptx import progressions
 from gompy.ptx.device import Device
 from gompy.ptx.emit import Links
-from gompy.ptx.lower import Lowering
+from gompy.ptx.lower import Lowering, lower
 from gompy.ptx.parser import parse
 from gompy.ptx.uniform import analyse
 
@@ -125,3 +127,50 @@ def test_which_registers() -> None:
     assert not steps("add.u32 %i, %t, %n;", rows=False)
     found = steps("shr.u32 %i, %t, 1; max.u32 %j, %t, 5; setp.lt.u32 %p, %t, 3; @%p add.u32 %k, %t, 1;")
     assert not {"%i", "%j", "%k"} & found.keys()
+
+
+COMPARED = r"icmp s\w+ <32 x i32> (%t\d+),"
+"""A comparison of all lanes' numbers."""
+BOUNDS = {
+    "one block": ("setp.gt.s32 %p, %i, 3; setp.lt.s32 %r, %i, %n; and.pred %p, %p, %r; @!%p bra out;", 1),
+    "two blocks": ("setp.le.s32 %p, %i, 3; @%p bra out; setp.ge.s32 %r, %i, %n; @%r bra out;", 1),
+    "a barrier": ("setp.gt.s32 %p, %i, 3; bar.sync 0; setp.lt.s32 %r, %i, %n; and.pred %p, %p, %r; @!%p bra out;", 2),
+    "another number": ("setp.gt.s32 %p, %i, 3; add.u32 %i, %i, 1; setp.lt.s32 %r, %i, %n; and.pred %p, %p, %r;"
+                       "@!%p bra out;", 2),
+    "a loop": ("setp.le.s32 %p, %i, 3; @%p bra out;"
+               "more: add.u32 %i, %i, %z; setp.lt.s32 %r, %i, %n; @%r bra more;", 2),
+}  # fmt: skip
+
+
+def bounded(tests: str) -> str:
+    """Threads of a grid that come through tests of their number, below %n and above 3, store it, as it is then."""
+    return f"""{HEAD}.visible .entry k (.param .u64 po, .param .u32 pn) {{
+  .reg .u64 %o, %x; .reg .u32 %t, %n, %z, %c, %i, %j; .reg .pred %p, %r;
+  ld.param.u64 %o, [po]; ld.param.u32 %n, [pn]; mov.u32 %t, %tid.x; mov.u32 %z, %ntid.x; mov.u32 %c, %ctaid.x;
+  mad.lo.u32 %i, %c, %z, %t; mov.u32 %j, %i;
+  {tests}
+  mul.wide.u32 %x, %j, 4; add.u64 %x, %x, %o; st.global.u32 [%x], %i; out: ret; }}"""
+
+
+@pytest.mark.parametrize("case", BOUNDS)
+def test_numbers_are_made_once_for_comparisons(case: str) -> None:
+    tests, count = BOUNDS[case]
+    module = parse(bounded(tests))
+    text, _ = lower(module.functions["k"], "E", True, Links(), module, "k")
+    assert len({*re.findall(COMPARED, text)}) == count
+
+
+@pytest.mark.parametrize("case", BOUNDS)
+@pytest.mark.parametrize("threads", [32, 48, 64])
+def test_comparisons_of_numbers_made_once(device: Device, threads: int, case: str) -> None:
+    end, number = 3 * threads, 2 * threads + 5
+    out = device.upload(bytes(4 * end))
+    device.load(bounded(BOUNDS[case][0])).function("k").launch((3, 1, 1), (threads, 1, 1), [out, number])
+    wanted = [i if 3 < i < number else 0 for i in range(end)]
+    if case == "another number":
+        wanted = [i + 1 if i > 3 and i + 1 < number else 0 for i in range(end)]
+    if case == "a loop":
+        wanted = [
+            next(i + k * threads for k in range(1, 9) if i + k * threads >= number) if i > 3 else 0 for i in range(end)
+        ]
+    assert np.frombuffer(device.download(out, 4 * end), "<u4").tolist() == wanted
