@@ -7,8 +7,8 @@ done by the functions of slow.py.  The test is of the base register alone, so th
 
 from __future__ import annotations
 
-from . import ahead, bounds, columns, gathers, indices
-from .access import in_memory, lanes_load, lanes_store, shared_memory
+from . import ahead, bounds, columns, gathers, indices, near
+from .access import lanes_load, lanes_store, shared_memory
 from .again import again
 from .bases import Way, firsts_of, known, matching, shuffled
 from .emit import BITS, LONGEST, Emitter, Value
@@ -105,7 +105,8 @@ class Access:
                 long = (self.way.lanes - 1) * self.way.step + max(self.size * self.count, self.way.step)
                 inside, place = shared_memory(em, first, long)
             else:
-                inside, place = in_memory(em, first), ""
+                alone = mostly or self.way != Way(1, self.size) or self.count > 1
+                inside, place = near.inside(em, None if alone else self.register, first, self.offset, self.size), ""
             self.inside = em.new(f"and i1 {self.inside}, {inside}") if self.inside else inside
             test = em.new(f"and i1 {test}, {inside}") if test else inside
             places.append(place or first)
