@@ -256,8 +256,10 @@ def widened(em: Emitter, code: Instruction, source: Register, way: Way) -> tuple
             address = em.new(f"add i64 {address}, {em.read(code.operands[3], 'u64').text}")
         firsts.append(address)
     if bad:
+        # Of rows it is one comparison, which LLVM may make where it is wanted; of halves, it would make four there.
         word = em.new(f"select i1 {bad}, i32 0, i32 -1")
-    return (word if word == "-1" or back else held(em, word)), firsts
+        word = word if way.pieces == 1 else held(em, word)
+    return word, firsts
 
 
 def is_back(em: Emitter, code: Instruction, way: Way) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from ptx_tools import HEAD, device, needs_executor
 from gompy.ptx.bases import Way
 from gompy.ptx.device import Device
 from gompy.ptx.emit import Links
-from gompy.ptx.lower import Lowering
+from gompy.ptx.lower import Lowering, lower
 from gompy.ptx.parser import parse
 from gompy.ptx.uniform import analyse
 from gompy.ptx.vectors import way_of
@@ -78,3 +80,17 @@ def test_which_way_is_tried(step: int) -> None:
     work = Lowering(analyse(module.functions["k"], "E", True, "k"), Links(), module, "k", "V")
     ways = [way_of(work, r, 4, False, True) for r in work.a.varying if r.name.partition("#")[0] == "%y"]
     assert Way(1, step) in ways
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(True, 0), (False, 1)])
+def test_whether_a_row_wraps_around_is_asked_where_it_is_wanted(rows: bool, kept: int) -> None:
+    """Of halves it is kept as a word: it takes more than one comparison."""
+    text = f"""{HEAD}.visible .entry k (.param .u64 pa, .param .u64 pr) {{
+      .reg .u64 %a, %r, %x; .reg .u32 %t, %b, %n, %v;
+      ld.param.u64 %a, [pa]; ld.param.u64 %r, [pr]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x;
+      mad.lo.s32 %t, %b, %n, %t; mul.wide.s32 %x, %t, 4; add.s64 %x, %a, %x; ld.global.u32 %v, [%x];
+      st.global.u32 [%r], %v; ret; }}"""
+    module = parse(text)
+    found, _ = lower(module.functions["k"], "E", rows, Links(), module, "k")
+    held = r"(%t\d+) = select i1 %t\d+, i32 0, i32 -1\n +%t\d+ = call i32 asm \"\", \"=r,0\"\(i32 \1\)"
+    assert len(re.findall(held, found)) == kept
