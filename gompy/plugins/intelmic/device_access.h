@@ -54,6 +54,7 @@ struct mic_block
 #define MIC_BLOCK 1024u
 #define MIC_GOOD_WORD (0x0101010101010101ull * MIC_MARK_GOOD) /* marks of 8 good bytes */
 #define MIC_MARKS_AT_ONCE 512u
+#define MIC_NEAR 16u /* bytes that are taken as written if one of them is */
 #define MIC_GLANCES 32u  /* where a block was not good, one look in so many */
 
 struct mic_access_team
@@ -597,6 +598,19 @@ mic_die (uint64_t offset, const void *pc)
   mic_access_dies (gompy_access.low + offset, pc);
 }
 
+/* Whether some bytes that nobody has told to have written are not as the host has filled them.  A library wrote there,
+   whose code tells nothing: then it wrote all of them.  One of them may be by chance what it was.  */
+static int
+mic_written_untold (uint64_t offset, size_t size)
+{
+  const unsigned char *bytes = (const unsigned char *) (gompy_access.low + offset);
+  for (size_t i = 0; i < size; i++)
+    if (mic_marks[offset + i] == MIC_MARK_UNSET
+        && bytes[i] != (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7)))
+      return 1;
+  return 0;
+}
+
 static void
 mic_look_read (uint64_t offset, size_t size, const void *pc)
 {
@@ -607,6 +621,15 @@ mic_look_read (uint64_t offset, size_t size, const void *pc)
         continue;
       if (mark == MIC_MARK_CLOSED)
         mic_die (offset + i, pc);
+      size_t near = size - i < MIC_NEAR ? size - i : MIC_NEAR;
+      if (mark == MIC_MARK_UNSET && mic_written_untold (offset + i, near))
+        {
+          for (size_t end = i + near; i < end; i++)
+            if (mic_marks[offset + i] == MIC_MARK_UNSET)
+              mic_marks[offset + i] = MIC_MARK_GOOD;
+          i--;
+          continue;
+        }
       mic_access_found (mark, gompy_access.low + offset + i, pc, 0);
       for (; i < size; i++)
         if (mic_marks[offset + i] > MIC_MARK_GOOD)

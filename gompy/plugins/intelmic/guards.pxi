@@ -18,22 +18,17 @@ cdef extern from *:
     """
     #define GUARD_FILL 0xcb
     #define GUARD_IDLE_BYTES (32ull << 20) /* more would have every new block take pages that are new, too */
-    #define GUARD_SPREAD 0x9e3779b97f4a7c15ull /* 2^64 by the golden ratio */
     #define GUARD_WORDS 8u
     #define GUARD_SURE 8u       /* so many bytes together that are as they were filled have not been written */
     #define GUARD_SURE_SMALL 4u /* of an object of at most GUARD_SMALL bytes */
     #define GUARD_SMALL 4096u
-
-    static uint64_t
-    mic_filled_with (uint64_t offset)
-    { return (offset / 8 + 1) * GUARD_SPREAD; }
 
     /* Fill SIZE bytes, a multiple of 8, of a device's memory; OFFSET: theirs there, too.  */
     static void
     mic_fill (char *to, uint64_t offset, size_t size)
     {
       uint64_t word = mic_filled_with (offset);
-      for (size_t i = 0; i < size; i += 8, word += GUARD_SPREAD)
+      for (size_t i = 0; i < size; i += 8, word += MIC_SPREAD)
         memcpy (to + i, &word, 8);
     }
 
@@ -48,10 +43,10 @@ cdef extern from *:
       for (; i < size && ((offset + i) & 7) != 0; i++)
         unset[i] = at[i] == (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7));
       word = mic_filled_with (offset + i);
-      for (; size - i >= sizeof words; i += sizeof words, word += GUARD_WORDS * GUARD_SPREAD)
+      for (; size - i >= sizeof words; i += sizeof words, word += GUARD_WORDS * MIC_SPREAD)
         {
           for (unsigned k = 0; k < GUARD_WORDS; k++)
-            words[k] = word + k * GUARD_SPREAD;
+            words[k] = word + k * MIC_SPREAD;
           memcpy (bytes, words, sizeof words);
           for (unsigned k = 0; k < sizeof words; k++)
             unset[i + k] = at[i + k] == bytes[k];

@@ -128,6 +128,16 @@ struct mic_queue
 #define MIC_MARK_GOOD 1
 #define MIC_MARK_UNSET 2 /* nothing has written it */
 #define MIC_MARK_STALE 3 /* the host has written its own copy since they were the same */
+
+/* What 8 bytes of new memory are filled with, by their offset: each differently, so that who wrote there is noticed.  */
+#define MIC_SPREAD 0x9e3779b97f4a7c15ull /* 2^64 by the golden ratio */
+
+static inline uint64_t
+mic_filled_with (uint64_t offset)
+{
+  return (offset / 8 + 1) * MIC_SPREAD;
+}
+
 /* What was good stays so until the host changes marks: it counts that, by parts of the arena that share a count where
    they are as far apart as all counts reach.  */
 #define MIC_CHANGES 1024u
