@@ -129,7 +129,7 @@ struct mic_queue
 #define MIC_MARK_UNSET 2 /* nothing has written it */
 #define MIC_MARK_STALE 3 /* the host has written its own copy since they were the same */
 
-/* What 8 bytes of new memory are filled with, by their offset: each differently, so that who wrote there is noticed.  */
+/* What 8 bytes of new memory are filled with, by their offset: each otherwise, so that who wrote there is noticed.  */
 #define MIC_SPREAD 0x9e3779b97f4a7c15ull /* 2^64 by the golden ratio */
 
 static inline uint64_t
