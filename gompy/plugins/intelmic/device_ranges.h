@@ -124,20 +124,34 @@ mic_may_own (struct mic_block *block, int writes)
   return mic_owns (block);
 }
 
-/* Whether that was right, now that others can see the notes, N bytes, and nothing that is noted of all of the block
-   races.  Few bytes are not worth a fence, as single accesses are not.  */
-static int
-mic_is_still_own (struct mic_block *block, uint64_t offset, size_t n, int writes)
+/* The cells of a block have notes of the calling thread's interval.  */
+static inline void
+mic_note_last (struct mic_block *block, int writes)
 {
   _Atomic uint32_t *last = writes ? &block->last_write : &block->last_read;
   uint32_t interval = mic_word >> 16 & 0xffffff;
   if (atomic_load_explicit (last, memory_order_relaxed) < interval)
     atomic_store_explicit (last, interval, memory_order_relaxed);
-  if (n >= MIC_FENCED || mic_is_first ())
-    atomic_thread_fence (memory_order_seq_cst);
+}
+
+/* Whether the calling thread was right not to look, now that others see what it has noted: the block is still its own,
+   and nothing that is noted of all of the block races.  */
+static inline int
+mic_was_alone (struct mic_block *block, uint64_t offset, int writes)
+{
   return mic_owns (block) && mic_is_ordered (&block->write, mic_word | 0xff, 0xff)
          && (!writes || (mic_is_ordered (&block->read, mic_word | 0xff, 0xff)
                          && mic_is_ordered (&block->before, mic_word | 0xff, 0xff) && !mic_settle (offset)));
+}
+
+/* The same behind notes in its cells, of N bytes.  Few are not worth a fence, as single accesses are not.  */
+static int
+mic_is_still_own (struct mic_block *block, uint64_t offset, size_t n, int writes)
+{
+  mic_note_last (block, writes);
+  if (n >= MIC_FENCED || mic_is_first ())
+    atomic_thread_fence (memory_order_seq_cst);
+  return mic_was_alone (block, offset, writes);
 }
 
 /* Note an access to bytes of a block that is the thread's.  0: it is not, or that is to be looked at.  */
@@ -280,72 +294,7 @@ mic_access_span (uint64_t offset, uint64_t end, int writes, int alone, const voi
   return 1;
 }
 
-/* How many of a column's accesses lie in the kilobyte of AT.  0: one has bytes of two cells, or may have.  */
-static inline size_t
-mic_in_block (uint64_t at, uint64_t step, size_t n, size_t size)
-{
-  uint64_t room = MIC_BLOCK - at % MIC_BLOCK;
-  size_t m;
-  if (size > 8 || (size & (size - 1)) != 0 || (at | step) % size != 0 || step == 0)
-    return 0;
-  m = (room - size) / step + 1;
-  return m < n ? m : n;
-}
-
-/* Note those of a column's accesses that lie in the kilobyte of AT and in no other, where it is the thread's: how many
-   of N.  0: none.  */
-static size_t
-mic_note_own_column (uint64_t at, uint64_t step, size_t n, size_t size, int kind, const void *pc)
-{
-  struct mic_block *block = &mic_blocks[at / MIC_BLOCK];
-  int writes = (kind & GOMPY_RANGE_WRITES) != 0;
-  _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
-  uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
-  unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
-  size_t m = mic_in_block (at, step, n, size);
-  if (m == 0 || mic_has_atomics (block) || !mic_is_good (block, at) || !mic_may_own (block, 0))
-    return 0;
-  if (mic_keep_column (block, at, step, m, size, writes, place))
-    {
-      /* Who comes in reads what is kept once, and then never again.  */
-      atomic_thread_fence (memory_order_seq_cst);
-      return mic_is_still_own (block, at, m * step, writes) ? m : 0;
-    }
-  if (!mic_may_own (block, writes))
-    return 0;
-  for (size_t i = 0; i < m; i++)
-    mic_note_own (&cells[(at + i * step) / 8], &pcs[(at + i * step) / 8], bytes << (at + i * step) % 8, place);
-  return mic_is_still_own (block, at, m * step, writes) ? m : 0;
-}
-
-/* Bytes with gaps between.  */
-static int
-mic_access_column (uint64_t offset, uint64_t step, size_t n, size_t size, int kind, const void *pc)
-{
-  int writes = (kind & GOMPY_RANGE_WRITES) != 0;
-  struct mic_noted *noted = mic_word ? mic_own_noted () : NULL;
-  struct mic_column *column = NULL;
-  if (noted != NULL)
-    column = &noted->columns[writes][(offset / size ^ n * 31) % MIC_COLUMNS];
-  if (column != NULL && column->word == mic_word && column->offset == offset && column->step == step
-      && column->n == n && column->size == size)
-    return 1;
-  for (uint64_t at = offset, i = 0, m; i < n; i += m, at += m * step)
-    {
-      m = mic_word ? mic_note_own_column (at, step, n - i, size, kind, pc) : 0;
-      if (m != 0)
-        continue;
-      m = 1;
-      if (!(writes ? mic_marks_written (at, size, (kind & GOMPY_RANGE_ALONE) != 0)
-                   : mic_are_good (mic_marks + at, size))
-          || (mic_word && !mic_note_span (at, at + size, writes, pc)))
-        return 0;
-    }
-  if (column != NULL)
-    *column = (struct mic_column){ mic_word, offset, step, n, size };
-  return 1;
-}
-
+#include "device_columns.h"
 #include "device_walks.h"
 
 /* --- accesses that are told afterwards ---------------------------------------------------------------------------- */
@@ -466,14 +415,7 @@ mic_note_own_some (uint64_t at, uint64_t step, size_t m, size_t size, int writes
   _Atomic uint64_t *cells = writes ? mic_cells.writes : mic_cells.reads;
   uint32_t *pcs = writes ? mic_cells.write_pcs : mic_cells.read_pcs, place = (uint32_t) (uintptr_t) pc;
   unsigned bytes = size < 8 ? (1u << size) - 1 : 0xff;
-  if (!mic_is_good (block, at) || !mic_may_own (block, 0))
-    return 0;
-  if (!mic_has_atomics (block) && mic_keep_some (block, at, step, m, size, writes, which, place))
-    {
-      atomic_thread_fence (memory_order_seq_cst);  /* as of a column */
-      return mic_is_still_own (block, at, m * step, writes);
-    }
-  if (!mic_may_own (block, writes))
+  if (!mic_is_good (block, at) || !mic_may_own (block, writes))
     return 0;
   for (size_t i = 0; i < m;)
     {
@@ -501,7 +443,11 @@ mic_access_some (uintptr_t address, intptr_t step, size_t n, int kind, const uns
   for (size_t i = 0; i < n; i += m, address += m * (uintptr_t) step)
     {
       uint64_t at = address - gompy_access.low;
-      m = mic_word != 0 && step > 0 && at < mic_access_size ? mic_in_block (at, (uint64_t) step, n - i, size) : 0;
+      int any = mic_word != 0 && step > 0 && at < mic_access_size;
+      m = any ? mic_keep_columns (at, (uint64_t) step, n - i, size, writes, which + i, pc) : 0;
+      if (m != 0)
+        continue;
+      m = any ? mic_in_block (at, (uint64_t) step, n - i, size) : 0;
       if (m > 1 && ((memchr (which + i, 0, m) == NULL && mic_access_range (address, step, m, kind, pc))
                     || mic_note_own_some (at, (uint64_t) step, m, size, writes, which + i, pc)))
         continue;
