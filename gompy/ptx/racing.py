@@ -157,15 +157,14 @@ def note(em: Emitter, address: Value, word: int, stray: str) -> None:
     within = em.new(f"and i64 {at}, 63")
     note_mask = em.new(f"getelementptr i8, ptr %w, i64 {abi.WARP['note_mask']}")  # of this warp of the block's
     wanted = {
-        em.new(f"load i64, ptr {place}"): em.new(f"and i64 {at}, {-abi.NOTE_BYTES}"),
+        # What is aligned is in one half.
+        em.new(f"load i64, ptr {place}"): em.new(f"and i64 {at}, {-abi.NOTE_BYTES | size - 1}"),
         em.new(f"load i64, ptr {owner}"): em.new(f"add i64 {code}, {em.line << abi.NOTE_SHIFT & 0xFFFFFFFFFFFFFFFF}"),
         em.new(f"load i64, ptr {note_mask}"): em.new(f"zext i32 {em.active} to i64"),
     }
-    its = em.new(f"icmp ule i64 {within}, {64 - size}")
+    its = em.new(f"xor i1 {stray}, true") if stray else "true"
     for known, value in wanted.items():
         its = em.new(f"and i1 {its}, {em.new(f'icmp eq i64 {known}, {value}')}")
-    if stray:
-        its = em.new(f"and i1 {its}, {em.new(f'xor i1 {stray}, true')}")
     add, begin_one, done = em.fresh("note"), em.fresh("begin"), em.fresh("noted")
     em.put(f"br i1 {its}, label %{add}, label %{begin_one}, !prof !1")
     em.label(add)
