@@ -105,11 +105,12 @@ cdef graph *chosen_body(graph *bodies, int choice, unsigned value) noexcept nogi
     return n.child if n != NULL else NULL
 
 
-cdef void perform_chain(stream *s, op *o) noexcept nogil:
-    """Do operations of a body, one after the other."""
+cdef void perform_chain(stream *s, op *o, const op *whole) noexcept nogil:
+    """Do operations of a body, one after the other, which are parts of a whole."""
     cdef op *after
     while o != NULL:
         after = o.next
+        share_order(o, whole)
         perform_op(s, o)
         let_go(o)
         if o.kind == LAUNCH_OP:
@@ -142,7 +143,7 @@ cdef void follow_condition(stream *s, op *o) noexcept nogil:
             s.of.failure = r
         pthread_mutex_unlock(&work_lock)
         if r == CUDA_SUCCESS:
-            perform_chain(s, chain)
+            perform_chain(s, chain, o)
         if n.choice != CU_GRAPH_COND_TYPE_WHILE:
             break
     pthread_mutex_lock(&work_lock)
@@ -172,7 +173,7 @@ cdef op *condition_work(node *n) noexcept nogil:
             free_graph(alone)
         free(o)
         return NULL
-    o.follow, o.data = follow_condition, alone
+    o.follow, o.data, o.in_order = follow_condition, alone, True
     return o
 
 

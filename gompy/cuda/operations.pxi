@@ -32,6 +32,7 @@ cdef struct op:
     stream_callback call
     host_function host_call
     void (*follow)(stream *s, op *o) noexcept nogil
+    bint in_order              # what it follows uses device memory: it has an order, too
     void *data
     uint64_t address
     uint64_t launched[2]       # while kernels are recorded: where the program has launched it, or BY_RUNTIME

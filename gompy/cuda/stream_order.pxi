@@ -78,7 +78,7 @@ cdef void order_op(stream *s, op *o) noexcept nogil:
     """An operation is queued: what comes before it."""
     if not renew_known(s):
         return
-    if o.kind not in (COPY_OP, FILL_OP, LAUNCH_OP):
+    if o.kind not in (COPY_OP, FILL_OP, LAUNCH_OP) and not (o.kind == FOLLOW_OP and o.in_order):
         return
     if not s.place:
         find_place(s)
@@ -97,6 +97,15 @@ cdef void order_op(stream *s, op *o) noexcept nogil:
     o.order.name_caller = name_caller
     memcpy(o.order.before, s.known, sizeof(o.order.before))
     memcpy(o.order.always, host_known, sizeof(o.order.always))
+
+
+cdef void share_order(op *o, const op *of) noexcept nogil:
+    """An operation is done as a part of another one."""
+    if of.order == NULL:
+        return
+    o.order = <ptx_order *>malloc(sizeof(ptx_order))
+    if o.order != NULL:
+        o.order[0] = of.order[0]
 
 
 cdef void leave_unknown(const stream *s, ptx_order *order) noexcept nogil:
