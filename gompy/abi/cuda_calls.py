@@ -196,6 +196,9 @@ HERE = {
         cuGraphKernelNodeGetParams 10000 hNode:p nodeParams:p
         cuGraphKernelNodeGetParams_v2 12000 hNode:p nodeParams:p
         cuGraphKernelNodeSetParams 10000 hNode:p nodeParams:p
+        cuGraphKernelNodeCopyAttributes 11000 dst:p src:p
+        cuGraphKernelNodeGetAttribute 11000 hNode:p attr:i value_out:p
+        cuGraphKernelNodeSetAttribute 11000 hNode:p attr:i value:p
         cuGraphKernelNodeSetParams_v2 12000 hNode:p nodeParams:p
         cuGraphAddMemcpyNode 10000 phGraphNode:o hGraph:p dependencies:p numDependencies:s copyParams:p ctx:p
         cuGraphMemcpyNodeGetParams 10000 hNode:p nodeParams:p
@@ -306,6 +309,8 @@ HERE = {
         cuMemcpy2D_v2 3020d pCopy:p
         cuMemcpy2DUnaligned_v2 3020d pCopy:p
         cuMemcpy3D_v2 3020d pCopy:p
+        cuMemcpy3DPeer 4000d pCopy:p
+        cuMemcpy3DPeerAsync 4000z pCopy:p hStream:p
         cuMemcpyPeerAsync 4000z dstDevice:p dstContext:p srcDevice:p srcContext:p ByteCount:s hStream:p
         cuMemcpyHtoDAsync_v2 3020z dstDevice:p srcHost:p ByteCount:s hStream:p
         cuMemcpyDtoHAsync_v2 3020z dstHost:p srcDevice:p ByteCount:s hStream:p
@@ -478,8 +483,7 @@ ABSENT = {
         cuGraphExternalSemaphoresWaitNodeGetParams@11020 cuGraphExternalSemaphoresWaitNodeSetParams@11020
         cuGraphAddBatchMemOpNode@11070 cuGraphBatchMemOpNodeGetParams@11070 cuGraphBatchMemOpNodeSetParams@11070
         cuGraphExecBatchMemOpNodeSetParams@11070 cuGraphExecExternalSemaphoresSignalNodeSetParams@11020
-        cuGraphExecExternalSemaphoresWaitNodeSetParams@11020 cuGraphKernelNodeCopyAttributes@11000
-        cuGraphKernelNodeGetAttribute@11000 cuGraphKernelNodeSetAttribute@11000
+        cuGraphExecExternalSemaphoresWaitNodeSetParams@11020
     """,
     "functions, launches, occupancy": """
         cuLaunchCooperativeKernelMultiDevice@9000 cuFuncSetBlockShape@2000
@@ -521,7 +525,7 @@ ABSENT = {
         cuMulticastUnbind@12010 cuMulticastGetGranularity@12010 cuMemGetHandleForAddressRange@11070
     """,
     "copies, fills": """
-        cuMemcpy3DPeer@4000d cuMemcpy3DPeerAsync@4000z cuMemcpyBatchAsync@12080z cuMemcpyBatchAsync_v2@13000z
+        cuMemcpyBatchAsync@12080z cuMemcpyBatchAsync_v2@13000z
         cuMemcpy3DBatchAsync@12080z cuMemcpy3DBatchAsync_v2@13000z cuMemBatchDecompressAsync@12060z
         cuMemPrefetchBatchAsync@13000z cuMemDiscardBatchAsync@13000z cuMemDiscardAndPrefetchBatchAsync@13000z
     """,

@@ -104,6 +104,8 @@ CALLS = {
         ),
         "cudaMemcpy3D": "const struct cudaMemcpy3DParms *params",
         "cudaMemcpy3DAsync": "const struct cudaMemcpy3DParms *params, cudaStream_t stream",
+        "cudaMemcpy3DPeer": "const struct cudaMemcpy3DPeerParms *params",
+        "cudaMemcpy3DPeerAsync": "const struct cudaMemcpy3DPeerParms *params, cudaStream_t stream",
         "cudaGetSymbolAddress": "void **to, const void *symbol",
         "cudaGetSymbolSize": "size_t *size, const void *symbol",
         "cudaMemset": "void *device, int value, size_t size",
@@ -239,6 +241,13 @@ CALLS = {
         ),
         "cudaGraphKernelNodeGetParams": "cudaGraphNode_t node, struct cudaKernelNodeParams *params",
         "cudaGraphKernelNodeSetParams": "cudaGraphNode_t node, const struct cudaKernelNodeParams *params",
+        "cudaGraphKernelNodeCopyAttributes": "cudaGraphNode_t to, cudaGraphNode_t from",
+        "cudaGraphKernelNodeGetAttribute": (
+            "cudaGraphNode_t node, enum cudaLaunchAttributeID attribute, cudaLaunchAttributeValue *value"
+        ),
+        "cudaGraphKernelNodeSetAttribute": (
+            "cudaGraphNode_t node, enum cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue *value"
+        ),
         "cudaGraphAddMemcpyNode": (
             "cudaGraphNode_t *to, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count, const struct "
             "cudaMemcpy3DParms *params"
@@ -422,7 +431,7 @@ DEFAULTS = {
         (
             *("cudaMemPrefetchAsync", "cudaMemcpyAsync", "cudaMemcpyPeerAsync", "cudaMemcpy2DAsync"),
             *("cudaMemcpy3DAsync", "cudaMemsetAsync", "cudaMemset2DAsync", "cudaMemset3DAsync", "cudaEventRecord"),
-            *("cudaMemcpy2DToArrayAsync", "cudaMemcpy2DFromArrayAsync", "cudaStreamWaitEvent"),
+            *("cudaMemcpy2DToArrayAsync", "cudaMemcpy2DFromArrayAsync", "cudaMemcpy3DPeerAsync", "cudaStreamWaitEvent"),
             *(
                 "cudaMalloc3DArray",
                 "cudaMallocMipmappedArray",
@@ -496,6 +505,9 @@ PASSED = {
     "cudaGraphExecDestroy": "cuGraphExecDestroy",
     "cudaGraphExecUpdate": "cuGraphExecUpdate_v2",
     "cudaGraphAddEmptyNode": "cuGraphAddEmptyNode",
+    "cudaGraphKernelNodeCopyAttributes": "cuGraphKernelNodeCopyAttributes",
+    "cudaGraphKernelNodeGetAttribute": "cuGraphKernelNodeGetAttribute",
+    "cudaGraphKernelNodeSetAttribute": "cuGraphKernelNodeSetAttribute",
     "cudaGraphMemsetNodeGetParams": "cuGraphMemsetNodeGetParams",
     "cudaGraphMemsetNodeSetParams": "cuGraphMemsetNodeSetParams",
     "cudaGraphAddHostNode": "cuGraphAddHostNode",

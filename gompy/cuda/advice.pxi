@@ -80,8 +80,7 @@ cdef int note_advice(uint64_t start, uint64_t size, int what, int place, bint gi
     global all_advice
     cdef range_advice *spare
     cdef range_advice *new
-    cdef block *n = block_at(start, NULL, NULL)
-    if n == NULL or n.use != MANAGED or size == 0:
+    if size == 0 or not is_managed_range(start, size):
         return CUDA_SUCCESS
     spare = <range_advice *>malloc(sizeof(range_advice))
     new = <range_advice *>malloc(sizeof(range_advice))

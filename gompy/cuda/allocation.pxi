@@ -406,7 +406,7 @@ cdef public int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) noexc
     h = <host_range *>malloc(sizeof(host_range))
     if h == NULL:
         return CUDA_ERROR_OUT_OF_MEMORY
-    h.start, h.size, h.flags, h.owner = <uint64_t>p, size, flags, c
+    h.start, h.size, h.flags, h.owner, h.managed = <uint64_t>p, size, flags, c, False
     pthread_mutex_lock(&memory_lock)
     other = registered
     while other != NULL and (other.start >= h.start + h.size or h.start >= other.start + other.size):
@@ -452,6 +452,7 @@ cdef public int cuMemHostUnregister(void *p) noexcept nogil:
     if h != NULL:
         link[0] = h.next
         hide_from_kernels(h)
+        drop_advice(h.start, h.start + h.size)
     pthread_mutex_unlock(&memory_lock)
     if h == NULL:
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED

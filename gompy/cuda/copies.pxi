@@ -361,6 +361,27 @@ cdef public int cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *p, void *queue) noexcept
     return copy_3d(queue, p, True)
 
 
+cdef int copy_peer_3d(void *queue, const CUDA_MEMCPY3D *p, bint later) noexcept nogil:
+    """A cuboid from one context's device to another's: CUDA_MEMCPY3D_PEER has the contexts in the reserved words."""
+    if p != NULL and p.srcMemoryType in (CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_ARRAY):
+        if not is_handle(CONTEXT, p.reserved0):
+            return CUDA_ERROR_INVALID_CONTEXT
+    if p != NULL and p.dstMemoryType in (CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_ARRAY):
+        if not is_handle(CONTEXT, p.reserved1):
+            return CUDA_ERROR_INVALID_CONTEXT
+    return copy_3d(queue, p, later)
+
+
+cdef public int cuMemcpy3DPeer(const CUDA_MEMCPY3D *p) noexcept nogil:
+    """A cuboid between devices."""
+    return copy_peer_3d(NULL, p, False)
+
+
+cdef public int cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D *p, void *queue) noexcept nogil:
+    """A cuboid between devices, in a stream's order."""
+    return copy_peer_3d(queue, p, True)
+
+
 cdef int describe_fill(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t unit, size_t width, size_t height,
                        fill_shape *shape, size_t *extent) noexcept nogil:
     """What is filled, and how many bytes it reaches over: 0 for nothing."""

@@ -4,6 +4,12 @@
 # each, with the memory that it uses held, in the order of the executable's nodes: what a stream does one after the
 # other.  All of this is guarded by work_lock.
 
+cdef enum:
+    NODE_ATTRIBUTES = 17       # CU_LAUNCH_ATTRIBUTE_* below it
+
+cdef struct node_attributes:
+    uint64_t value[17][8]      # NODE_ATTRIBUTES, each as large as a CUlaunchAttributeValue
+
 cdef struct node:
     handle_head head
     graph *of
@@ -22,6 +28,7 @@ cdef struct node:
     graph_memory *memory       # that it allocates or frees
     condition *when            # a conditional node's; its child has a node with a child for each body
     int choice                 # CU_GRAPH_COND_TYPE_*
+    node_attributes *told      # a kernel's attributes without effect; NULL: none was set
     node_list before
 
 cdef struct graph:
@@ -56,6 +63,7 @@ cdef void free_node(node *n) noexcept nogil:
     """A node that is in no graph any more."""
     free(n.work)
     free(n.pointers)
+    free(n.told)
     forget_list(&n.before)
     if n.child != NULL:
         free_graph(n.child)
@@ -130,6 +138,13 @@ cdef op *copy_work(const op *work, size_t extra) noexcept nogil:
     return o
 
 
+cdef node_attributes *told_attributes(node *n) noexcept nogil:
+    """Where the attributes of a node are kept.  NULL: no memory."""
+    if n.told == NULL:
+        n.told = <node_attributes *>calloc(1, sizeof(node_attributes))
+    return n.told
+
+
 cdef graph *copy_graph(graph *g, bint inside) noexcept nogil:
     """A graph like another, with copies of its children.  NULL: no memory."""
     cdef graph *made = new_graph(inside)
@@ -156,7 +171,11 @@ cdef graph *copy_graph(graph *g, bint inside) noexcept nogil:
         m.when, m.choice = n.when, n.choice
         if m.when != NULL:
             m.when.users += 1
-        if n.child != NULL:
+        if n.told != NULL:
+            good = told_attributes(m) != NULL
+            if good:
+                m.told[0] = n.told[0]
+        if good and n.child != NULL:
             m.child = copy_graph(n.child, True)
             good = m.child != NULL
         n = n.next

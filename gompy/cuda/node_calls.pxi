@@ -201,6 +201,11 @@ cdef int put_form(node *n, node_form *f) noexcept nogil:
         free_graph(n.child)
         n.child = f.child
     elif f.work != NULL:
+        if n.kind == CU_GRAPH_NODE_TYPE_KERNEL and n.work.config.together:  # an attribute, which stays
+            f.work.config.together = True
+            if not fits_together(f.work.kernel, f.work.config.grid, f.work.config.block, f.work.config.shared_bytes):
+                drop_form(f)
+                return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
         set_work(n, f.work, f.extra)
         n.copy = f.copy
     return CUDA_SUCCESS

@@ -19,7 +19,7 @@ cdef public int cuMemPrefetchAsync(CUdeviceptr address, size_t size, int to_devi
         return r
     if to_device != HOST_PLACE and visible_device(to_device) == NULL:
         return CUDA_ERROR_INVALID_DEVICE
-    r = check_device_range(address, size)
+    r = check_advised(address, size)
     return r if r != CUDA_SUCCESS else keep_advice(address, size, PREFETCHED, to_device, True)
 
 
@@ -40,7 +40,7 @@ cdef public int cuMemAdvise(CUdeviceptr address, size_t size, int advice, int to
         return CUDA_ERROR_INVALID_VALUE
     if names_place(advice) and place != HOST_PLACE and visible_device(place) == NULL:
         return CUDA_ERROR_INVALID_DEVICE
-    r = check_device_range(address, size)
+    r = check_advised(address, size)
     return r if r != CUDA_SUCCESS else keep_advice(address, size, advice if given else advice - 1, place, given)
 
 
@@ -118,7 +118,6 @@ cdef int range_attribute(int *to, size_t size, int which, uint64_t start, uint64
 cdef public int cuMemRangeGetAttributes(void **to, const size_t *sizes, const int *which, size_t n,
                                         CUdeviceptr address, size_t size) noexcept nogil:
     """What was said of all bytes of a range of managed memory: CU_DEVICE_INVALID, 0, where it was not of all."""
-    cdef block *b
     cdef size_t i
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
@@ -126,8 +125,7 @@ cdef public int cuMemRangeGetAttributes(void **to, const size_t *sizes, const in
     if to == NULL or sizes == NULL or which == NULL or n == 0 or size == 0:
         return CUDA_ERROR_INVALID_VALUE
     pthread_mutex_lock(&memory_lock)
-    b = block_at(address, NULL, NULL)
-    if not block_reaches(b, address, size) or b.use != MANAGED:
+    if not is_managed_range(address, size):
         r = CUDA_ERROR_INVALID_VALUE
     for i in range(n):
         if r == CUDA_SUCCESS:

@@ -6,6 +6,7 @@ cdef struct host_range:        # cuMemHostRegister
     unsigned flags
     void *owner                # context
     uint32_t place             # in host_ranges
+    bint managed               # libcudart's: __managed__ variables
 
 cdef host_range *registered    # guarded by memory_lock
 cdef ptx_host_ranges host_ranges
@@ -26,6 +27,36 @@ cdef int pin_or_registered(uint64_t address, uint64_t size, block **pinned) noex
         return CUDA_SUCCESS
     r = registered_at(address)
     return CUDA_SUCCESS if r != NULL and size <= r.start + r.size - address else CUDA_ERROR_INVALID_VALUE
+
+
+cdef bint is_managed_range(uint64_t address, uint64_t size) noexcept nogil:
+    """Whether all bytes are managed memory: one block's, or __managed__ variables'.  With memory_lock held."""
+    cdef block *n = block_at(address, NULL, NULL)
+    cdef host_range *r
+    if n != NULL:
+        return n.use == MANAGED and block_reaches(n, address, size)
+    r = registered_at(address)
+    return r != NULL and r.managed and size <= r.start + r.size - address
+
+
+cdef public int gompy_note_managed(CUdeviceptr address) noexcept nogil:
+    """Memory that is registered is that of __managed__ variables: it can be advised on.  Not part of CUDA."""
+    cdef host_range *r
+    pthread_mutex_lock(&memory_lock)
+    r = registered_at(address)
+    if r != NULL:
+        r.managed = True
+    pthread_mutex_unlock(&memory_lock)
+    return CUDA_SUCCESS if r != NULL else CUDA_ERROR_INVALID_VALUE
+
+
+cdef int check_advised(uint64_t address, uint64_t size) noexcept nogil:
+    """CUDA_SUCCESS if all bytes are one block's of device memory, or managed; else CUDA_ERROR_INVALID_VALUE."""
+    cdef bint good
+    pthread_mutex_lock(&memory_lock)
+    good = is_managed_range(address, size) or block_reaches(block_at(address, NULL, NULL), address, size)
+    pthread_mutex_unlock(&memory_lock)
+    return CUDA_SUCCESS if good else CUDA_ERROR_INVALID_VALUE
 
 
 cdef bint can_be_filled(uint64_t address, uint64_t size) noexcept nogil:

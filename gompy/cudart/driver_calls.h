@@ -37,6 +37,19 @@ typedef struct cuboid
   int kind;
 } cuboid; /* cudaMemcpy3DParms */
 
+typedef struct peer_cuboid
+{
+  void *from_array;
+  place from_place;
+  pitched_ptr from;
+  int from_device;
+  void *to_array;
+  place to_place;
+  pitched_ptr to;
+  int to_device;
+  extent size;
+} peer_cuboid; /* cudaMemcpy3DPeerParms */
+
 typedef struct kernel_node
 {
   void *function;
@@ -242,6 +255,9 @@ static struct driver_textures driver_textures;
                                                   unsigned, void *, void **)) \
   X (copy_now, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *)) \
   X (copy_later, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, void *)) \
+  X (copy_peer_now, cuMemcpy3DPeer, (const CUDA_MEMCPY3D *)) \
+  X (copy_peer_later, cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D *, void *)) \
+  X (note_managed, gompy_note_managed, (CUdeviceptr)) /* of the emulated driver */ \
   X (add_any, cuGraphAddNode, (void **, void *, const void *, size_t, void *)) \
   X (condition, cuGraphConditionalHandleCreate, (uint64_t *, void *, void *, unsigned, unsigned)) \
   X (address_of, cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *)) \

@@ -69,6 +69,36 @@ cdef public int cudaMemcpy3DAsync(const cuboid *p, void *stream) noexcept nogil:
     return note_error(driver_graphs.copy_later(&c, stream) if r == CUDA_SUCCESS else r)
 
 
+cdef int copy_between(const peer_cuboid *p, void *stream, bint later) noexcept nogil:
+    """A copy of a cuboid between devices."""
+    cdef CUDA_MEMCPY3D c
+    cdef cuboid of
+    cdef void *one = NULL
+    cdef void *other = NULL
+    cdef int r = cudaErrorInvalidValue if p == NULL else two_contexts(p.to_device, p.from_device, &one, &other)
+    if r == CUDA_SUCCESS and driver_graphs.copy_peer_now == NULL:
+        r = cudaErrorNotSupported
+    if r == CUDA_SUCCESS:
+        of.from_array, of.from_place, of.from_memory = p.from_array, p.from_place, p.from_memory
+        of.to_array, of.to_place, of.to, of.size = p.to_array, p.to_place, p.to, p.size
+        of.kind = cudaMemcpyDeviceToDevice
+        r = describe_cuboid(&of, &c)
+    if r == CUDA_SUCCESS:
+        c.reserved0, c.reserved1 = other, one
+        r = driver_graphs.copy_peer_later(&c, stream) if later else driver_graphs.copy_peer_now(&c)
+    return note_error(r)
+
+
+cdef public int cudaMemcpy3DPeer(const peer_cuboid *p) noexcept nogil:
+    """A copy of a cuboid between devices."""
+    return copy_between(p, NULL, False)
+
+
+cdef public int cudaMemcpy3DPeerAsync(const peer_cuboid *p, void *stream) noexcept nogil:
+    """The same in a stream."""
+    return copy_between(p, stream, True)
+
+
 cdef int describe_kernel(const kernel_node *p, kernel_node *to) noexcept nogil:
     """With the driver's function in the place of the kernel's address."""
     cdef void *context = NULL

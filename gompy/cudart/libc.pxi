@@ -88,6 +88,16 @@ cdef extern from "driver_calls.h" nogil:
         pitched_ptr to
         extent size
         int kind
+    ctypedef struct peer_cuboid:
+        void *from_array
+        place from_place
+        pitched_ptr from_memory "from"
+        int from_device
+        void *to_array
+        place to_place
+        pitched_ptr to
+        int to_device
+        extent size
     ctypedef struct kernel_node:
         void *function
     ctypedef struct any_copy:
@@ -121,6 +131,9 @@ cdef extern from "driver_calls.h" nogil:
                                void **) noexcept nogil
         int (*copy_now)(const CUDA_MEMCPY3D *) noexcept nogil
         int (*copy_later)(const CUDA_MEMCPY3D *, void *) noexcept nogil
+        int (*copy_peer_now)(const CUDA_MEMCPY3D *) noexcept nogil
+        int (*copy_peer_later)(const CUDA_MEMCPY3D *, void *) noexcept nogil
+        int (*note_managed)(CUdeviceptr) noexcept nogil
         int (*add_any)(void **, void *, const void *, size_t, void *) noexcept nogil
         int (*condition)(uint64_t *, void *, void *, unsigned, unsigned) noexcept nogil
         int (*address_of)(const char *, void **, int, uint64_t, int *) noexcept nogil

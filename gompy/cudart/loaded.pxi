@@ -112,6 +112,8 @@ cdef int load_variable(const void *host, CUdeviceptr *to, size_t *size) noexcept
             r = driver.module_global(&s.addresses[device], &s.sizes[device], loaded, s.name)
             if r != CUDA_SUCCESS:
                 r = cudaErrorInvalidSymbol
+                fprintf(stderr, b"libcudart (gompy): error: the device code has no variable '%s': some releases of "
+                        b"clang leave out those of unnamed namespaces and types that are not static\n", s.name)
             elif s.managed != 0:
                 s.addresses[device] = <CUdeviceptr> s.host
     if s != NULL:

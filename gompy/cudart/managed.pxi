@@ -70,6 +70,8 @@ cdef int register_managed(fat_binary *b, int device, const char *names) noexcept
         r = CUDA_SUCCESS  # for another device, or before a reset
     if r == CUDA_SUCCESS:
         b.managed_begin, b.managed_end = begin, end
+        if driver_graphs.note_managed != NULL:
+            driver_graphs.note_managed(<CUdeviceptr> begin)
     return r
 
 

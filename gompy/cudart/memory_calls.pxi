@@ -156,16 +156,16 @@ cdef public int cudaPointerGetAttributes(pointer_attributes *to, const void *poi
 cdef public int cudaMemPrefetchAsync(const void *device, size_t size, int to, void *stream) noexcept nogil:
     """Managed memory is wanted elsewhere."""
     cdef int r = enter_device()
-    if r == CUDA_SUCCESS and is_managed(device):
-        return CUDA_SUCCESS
+    if r == CUDA_SUCCESS and driver_graphs.note_managed == NULL and is_managed(device):
+        return CUDA_SUCCESS  # a machine's driver takes it for registered memory
     return note_error(driver.mem_prefetch(<CUdeviceptr> device, size, to, stream) if r == CUDA_SUCCESS else r)
 
 
 cdef public int cudaMemAdvise(const void *device, size_t size, int advice, int of) noexcept nogil:
     """How managed memory will be used."""
     cdef int r = enter_device()
-    if r == CUDA_SUCCESS and is_managed(device):
-        return CUDA_SUCCESS
+    if r == CUDA_SUCCESS and driver_graphs.note_managed == NULL and is_managed(device):
+        return CUDA_SUCCESS  # a machine's driver takes it for registered memory
     return note_error(driver.mem_advise(<CUdeviceptr> device, size, advice, of) if r == CUDA_SUCCESS else r)
 
 

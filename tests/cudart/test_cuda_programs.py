@@ -8,6 +8,8 @@ import pytest
 from cuda_tools import has_driver, needs_cuda_compiler, skip_unknown
 from test_cuda_cc import PROGRAMS, call, compiled, result
 
+from gompy.cudart import clang
+
 FOLDER = PROGRAMS / "cuda"
 ARCHITECTURES = {
     "eighths": ("sm_80", "sm_89"),
@@ -60,6 +62,43 @@ int main ()
 }
 """)
     assert result(compiled(tmp_path, tmp_path / "leader.cu")) == (0, "32 31\n", "")
+
+
+UNNAMED = """
+#include <cstdio>
+namespace
+{
+__constant__ int hidden;
+static __constant__ int kept;
+}
+__global__ void sum (int *to) { *to = hidden + kept; }
+int main ()
+{
+  int value = 3, *to;
+  cudaMalloc (&to, sizeof value);
+  std::puts (cudaGetErrorName (cudaMemcpyToSymbol (kept, &value, sizeof value)));
+  std::puts (cudaGetErrorName (cudaMemcpyToSymbol (hidden, &value, sizeof value)));
+  sum<<<1, 1>>> (to);
+}
+"""
+
+
+def test_a_variable_that_clang_left_out(tmp_path: Path) -> None:
+    """Older releases take those of unnamed namespaces for constants, unless they are static: it is told by name."""
+    if clang.release(clang.chosen().path) > 16:
+        pytest.skip("this clang may have mended it")
+    (tmp_path / "unnamed.cu").write_text(UNNAMED)
+    assert result(compiled(tmp_path, tmp_path / "unnamed.cu")) == (
+        0,
+        "cudaSuccess\ncudaErrorInvalidSymbol\n",
+        "libcudart (gompy): error: the device code has no variable '_ZN12_GLOBAL__N_16hiddenE': some releases of "
+        "clang leave out those of unnamed namespaces and types that are not static\n",
+    )
+
+
+def test_boxes_between_two_devices(tmp_path: Path) -> None:
+    program = compiled(tmp_path, FOLDER / "peers.cu", "-std=c++17")
+    assert result(program, GOMPY_CUDA_DEVICES="2") == (0, "peers: right\n", "")
 
 
 def test_clusters_of_several_blocks(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ template <int x, int y = 1, int z = 1> struct gompy_cluster
 
 #include "gompy_cuda_version.h"
 #include "cuda_runtime_api.h"
+#include "library_types.h"
 
 #ifdef __CUDA__
 

@@ -169,6 +169,19 @@ struct cudaMemcpy3DParms
   enum cudaMemcpyKind kind;
 };
 
+struct cudaMemcpy3DPeerParms
+{
+  struct cudaArray *srcArray;
+  struct cudaPos srcPos;
+  struct cudaPitchedPtr srcPtr;
+  int srcDevice;
+  struct cudaArray *dstArray;
+  struct cudaPos dstPos;
+  struct cudaPitchedPtr dstPtr;
+  int dstDevice;
+  struct cudaExtent extent;
+};
+
 struct cudaMemsetParams
 {
   void *dst;
@@ -222,6 +235,12 @@ typedef struct cudaLaunchConfig_st
   unsigned numAttrs;
 } cudaLaunchConfig_t;
 
+typedef cudaLaunchAttributeValue cudaKernelNodeAttrValue;
+typedef enum cudaLaunchAttributeID cudaKernelNodeAttrID;
+#define cudaKernelNodeAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
+#define cudaKernelNodeAttributeCooperative cudaLaunchAttributeCooperative
+#define cudaKernelNodeAttributePriority cudaLaunchAttributePriority
+#define cudaKernelNodeAttributeClusterDimension cudaLaunchAttributeClusterDimension
 typedef cudaLaunchAttributeValue cudaStreamAttrValue;
 typedef enum cudaLaunchAttributeID cudaStreamAttrID;
 #define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
@@ -296,6 +315,7 @@ typedef struct textureReference textureReference;
 typedef struct cudaExtent cudaExtent;
 typedef struct cudaPos cudaPos;
 typedef struct cudaMemcpy3DParms cudaMemcpy3DParms;
+typedef struct cudaMemcpy3DPeerParms cudaMemcpy3DPeerParms;
 typedef struct cudaMemsetParams cudaMemsetParams;
 typedef struct cudaHostNodeParams cudaHostNodeParams;
 typedef struct cudaKernelNodeParams cudaKernelNodeParams;
