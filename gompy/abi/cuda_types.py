@@ -173,9 +173,13 @@ EXCEPTIONS: Final = {
     "const CUmemLocation*": "cuMemGetAccess.location",
     "CUmoduleLoadingMode*": "cuModuleGetLoadingMode.mode",
     "CUsharedconfig": "cuCtxSetSharedMemConfig.config cuFuncSetSharedMemConfig.config",
+    "CUgraphNode": "cuGraphKernelNodeCopyAttributes.dst cuGraphKernelNodeCopyAttributes.src",
     "CUstream": "cuStreamCopyAttributes.dst cuStreamCopyAttributes.src",
-    "CUstreamAttrID": "cuStreamSetAttribute.attr cuStreamGetAttribute.attr",
-    "const CUstreamAttrValue*": "cuStreamSetAttribute.value",
+    "CUstreamAttrID": (
+        "cuStreamSetAttribute.attr cuStreamGetAttribute.attr "
+        "cuGraphKernelNodeSetAttribute.attr cuGraphKernelNodeGetAttribute.attr"
+    ),
+    "const CUstreamAttrValue*": "cuStreamSetAttribute.value cuGraphKernelNodeSetAttribute.value",
     "CUstreamCaptureMode*": "cuThreadExchangeStreamCaptureMode.mode",
     "cuuint32_t": (
         "cuStreamWaitValue32.value cuStreamWriteValue32.value cuStreamWaitValue32_v2.value "

@@ -76,12 +76,10 @@ cdef void join_advice(range_advice *new) noexcept nogil:
 
 
 cdef int note_advice(uint64_t start, uint64_t size, int what, int place, bint given) noexcept nogil:
-    """Keep what was said of a range, or taken back, if it is of managed memory."""
+    """Keep what was said of a range of managed memory, or taken back."""
     global all_advice
     cdef range_advice *spare
     cdef range_advice *new
-    if size == 0 or not is_managed_range(start, size):
-        return CUDA_SUCCESS
     spare = <range_advice *>malloc(sizeof(range_advice))
     new = <range_advice *>malloc(sizeof(range_advice))
     if spare == NULL or new == NULL:

@@ -3,10 +3,12 @@
 
 
 cdef int keep_advice(uint64_t address, size_t size, int what, int place, bint given) noexcept nogil:
-    """See note_advice."""
+    """See note_advice; of other memory nothing is kept."""
     cdef int r
     pthread_mutex_lock(&memory_lock)
-    r = note_advice(address, size, what, place, given)
+    r = CUDA_SUCCESS
+    if size and is_managed_range(address, size):
+        r = note_advice(address, size, what, place, given)
     pthread_mutex_unlock(&memory_lock)
     return r
 
