@@ -83,6 +83,7 @@ def test_numbers_of_omp_h(tmp_path: Path) -> None:
     assert len(names) > 20 and done.stderr == ""
 
 
+@pytest.mark.slow(sample=14)
 @pytest.mark.parametrize("name", generate.texts())
 def test_the_files_are_made_from_the_tables(name: str) -> None:
     """The build has run since the table was changed."""

@@ -62,6 +62,7 @@ def test_a_mkoffload_without_a_target_says_so() -> None:
         assert (done.returncode, done.stderr.splitlines()[0]) == (1, first)
 
 
+@pytest.mark.slow
 def test_compiled_parts_have_the_same_rows(tmp_path: Path) -> None:
     """targets.pxd, as a compiled part would use it."""
     (tmp_path / "probe.pyx").write_text(PROBE)

@@ -71,6 +71,7 @@ def test_remove_all_takes_unfinished_builds(home: dict[str, str]) -> None:
     assert not work.exists() and store.installed([f"{home['XDG_DATA_HOME']}/gompy/accel"]) == []
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("words", [(), ("--openacc",), ("--check",)])
 @pytest.mark.parametrize("given", ["", "there is none"])
 def test_a_home_that_is_not_there_is_not_made(tmp_path: Path, words: tuple[str, ...], given: str) -> None:

@@ -179,6 +179,7 @@ def test_probe_of_the_real_compiler(tmp_path: Path) -> None:
     assert 250 < first < 1000 and first == tags.host_tag(real)
 
 
+@pytest.mark.slow
 def test_probe_of_the_installed_source(tmp_path: Path) -> None:
     """Where the compiler's source package is there: its tag, with Modula-2's code, is the compiler's."""
     real = host.choose()

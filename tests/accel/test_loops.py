@@ -708,6 +708,7 @@ def told(done: subprocess.CompletedProcess[str]) -> list[str]:
     return re.findall(r"(a\.c:\d+): error: .*\[([a-z-]+)\]", done.stderr)
 
 
+@pytest.mark.slow
 def test_marks_that_change_while_they_are_looked_at(tmp_path: Path, plugin: None) -> None:
     """Marks were compared with those behind them: some as they were, some as they are, and all seemed good."""
     done = made(tmp_path, True, MARKS_THAT_CHANGE, "-O3")
@@ -729,6 +730,7 @@ def test_what_was_read_before_a_barrier_is_written_without_a_call_for_each(tmp_p
     assert done.stdout == "33550336 33558528\n2 2\n"
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_loop(tmp_path: Path, plugin: None, name: str, level: str) -> None:

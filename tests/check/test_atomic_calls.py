@@ -135,6 +135,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_operations_of_all_sizes(tmp_path: Path, level: str) -> None:
     """Those of 16 bytes were not linked, or were of libatomic, which the program need not have."""

@@ -78,6 +78,7 @@ WATCHED = (
 """Programs whose fault is an access of the host's, or some of them."""
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", sorted(expected()))
 def test_the_report_of_a_wrong_program(tmp_path: Path, name: str) -> None:
     watched = name.startswith(WATCHED) and not name.endswith("exact")
@@ -88,6 +89,7 @@ def test_the_report_of_a_wrong_program(tmp_path: Path, name: str) -> None:
     assert done.returncode == (0 if "advice" in expected()[name] else 86)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -119,6 +121,7 @@ def test_a_right_program_has_none(tmp_path: Path, name: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", ["right-depend-flag.c", "right-depend-flag.c exact"])
 def test_a_program_that_waits_for_a_task_needs_no_second_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -182,6 +185,7 @@ def test_the_table_of_the_page_has_the_programs_that_are_there() -> None:
 NVPTX = shutil.which("x86_64-linux-gnu-accel-nvptx-none-gcc-12") or shutil.which("nvptx-none-as")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 def test_a_stale_read_on_the_emulated_gpu(tmp_path: Path) -> None:
     """The same report as on the MIC, and another one for what is never written; a right program has none."""
@@ -199,6 +203,7 @@ def test_a_stale_read_on_the_emulated_gpu(tmp_path: Path) -> None:
         assert ("[unset]" in shown) == (name == "unset-create.c")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 @pytest.mark.parametrize("name", ["race-depend.c", "race-host.c exact", "race-depend-right.c"])
 def test_the_host_beside_a_region_with_nowait_on_the_emulated_gpu(tmp_path: Path, name: str) -> None:
@@ -231,6 +236,7 @@ def checked_on_the_gpu(folder: Path, source: str) -> subprocess.CompletedProcess
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 @pytest.mark.parametrize("name", sorted(ENDS))
 def test_a_kernel_that_ends_by_itself_is_a_fault(tmp_path: Path, name: str) -> None:
@@ -239,6 +245,7 @@ def test_a_kernel_that_ends_by_itself_is_a_fault(tmp_path: Path, name: str) -> N
     assert ENDS[name] in re.sub("0x[0-9a-f]+", "0x…", done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 def test_lines_of_a_kernel_whose_source_has_another_place_or_blanks(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
@@ -251,6 +258,7 @@ def test_lines_of_a_kernel_whose_source_has_another_place_or_blanks(tmp_path: Pa
     assert "\nnot mapped.c:11: error: b is used in region main._omp_fn.0 on device 0, but " in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 def test_a_stale_read_of_the_host_with_the_emulated_gpu(tmp_path: Path) -> None:
     """Its driver's threads must sleep; on a busy machine they may not at once, so one run of five must find it."""
@@ -287,6 +295,7 @@ def test_names_with_blanks(tmp_path: Path) -> None:
     assert place == {"artifactLocation": {"uri": "a%2012%200x3%20%C3%BC.c"}, "region": {"startLine": 11}}
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("program", "line"),
     [("unmapped-heap.c", 11), ("unset-alloc.c exact", 11), ("race-teams.c exact", 8)],
@@ -328,6 +337,7 @@ int main (int argc, char **)
 """
 
 
+@pytest.mark.slow
 def test_cxx_names_with_blanks(tmp_path: Path) -> None:
     """`bump<long, unsigned long>`, of functions and of regions: a program with libstdc++ has such in its messages."""
     (tmp_path / "t.cc").write_text(TEMPLATES)
@@ -363,6 +373,7 @@ def test_a_block_has_no_other_pointers_name(tmp_path: Path) -> None:
     assert re.search(r"goes beyond what is mapped of (b|memory) \(16384 bytes\), to the byte behind", done.stderr)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.skipif(NVPTX is None, reason="no compiler for nvptx")
 @pytest.mark.parametrize("name", ["fault-host.c", "fault-host-acc.c", "fault-host-pointer.c", "fault-host-right.c"])
 def test_the_host_uses_memory_of_the_emulated_gpu(tmp_path: Path, name: str) -> None:

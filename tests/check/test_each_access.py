@@ -146,6 +146,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("text", [ORDERED, LOOPS], ids=["ordered", "loops"])
 def test_accesses_in_an_order_are_no_race(tmp_path: Path, text: str, level: str) -> None:
@@ -154,6 +155,7 @@ def test_accesses_in_an_order_are_no_race(tmp_path: Path, text: str, level: str)
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_objects_and_a_library(tmp_path: Path) -> None:
     """Compiled apart, linked with a library that is checked, too; its region reads what nothing has written."""
     source(
@@ -197,6 +199,7 @@ def test_tasks_are_not_judged(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("2\n", "")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", ["race-teams", "race-stencil", "race-histogram"])
 def test_races_are_found_on_one_processor(tmp_path: Path, name: str) -> None:
     """Where the region leaves the number of teams and threads to the device."""
@@ -325,6 +328,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_hooks_that_do_not_tell_what_a_thread_may_know(tmp_path: Path, level: str) -> None:
     """As images of before `pause` have them: a flag that is waited for orders teams, and threads, nonetheless."""
@@ -334,6 +338,7 @@ def test_hooks_that_do_not_tell_what_a_thread_may_know(tmp_path: Path, level: st
     assert (done.stdout, done.stderr) == ("12502500\n", "")
 
 
+@pytest.mark.slow
 def test_atomic_operations_of_a_library_are_not_judged(tmp_path: Path) -> None:
     """Those on objects of more than 16 bytes are libatomic's."""
     text = """
@@ -378,6 +383,7 @@ def test_memory_that_is_used_again_is_not_stale(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_the_frame_of_an_array_is_left(tmp_path: Path, level: str) -> None:
     """What `exit` has on the stack, when main has returned, lies where an array was that a region wrote in part."""
@@ -406,6 +412,7 @@ def test_what_it_does_not_go_with(tmp_path: Path, words: tuple[str, ...], said: 
     assert said.replace("‘", "'").replace("’", "'") in done.stderr.replace("‘", "'").replace("’", "'")
 
 
+@pytest.mark.slow
 def test_what_memset_writes_is_written(tmp_path: Path) -> None:
     """Also where the compiler would have written it inline, or made memset of a loop."""
     text = """

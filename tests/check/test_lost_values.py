@@ -464,6 +464,7 @@ within (int *a)
 """
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(
     ("name", "text"),
     [("wrong.c", WRONG), ("rounds.c", ROUNDS), ("rounds.cc", ROUNDS), ("right.c", RIGHT), ("both.cc", TEMPLATE)],

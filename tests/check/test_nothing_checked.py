@@ -83,6 +83,7 @@ def test_a_region_that_the_program_wants_on_the_host(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("limit", "told"),
     [

@@ -112,6 +112,7 @@ SINGLY = "0\nread 4\nwrite 4\n0\n"
 AT_SITES = "one 4 at 5\none 260 at 5\n"
 
 
+@pytest.mark.slow(sample=5)
 @pytest.mark.parametrize(
     ("size", "told"),
     [

@@ -46,6 +46,7 @@ gompy run: --check: 1 error
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(("name", "report"), [("race-acc-queues.c", QUEUES), ("race-acc-copy.c", COPY)])
 def test_the_report_and_the_right_twin(tmp_path: Path, name: str, report: str) -> None:
     assert told(tmp_path, name) == (86, report)

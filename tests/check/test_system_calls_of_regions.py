@@ -9,6 +9,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
 TABLE = ROOT / "gompy" / "plugins" / "intelmic" / "device_call_table.h"
@@ -169,6 +171,7 @@ def run(folder: Path, *options: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_no_call_meets_a_closed_page(tmp_path: Path) -> None:
     """Each answers as it does without the check."""
     texts, calls = [], []
@@ -246,6 +249,7 @@ main (void)
 """
 
 
+@pytest.mark.slow
 def test_bad_pointers_are_the_kernels_to_refuse(tmp_path: Path) -> None:
     """What only looks where a call's structures lead to does not end the region."""
     (tmp_path / "a.c").write_text(BAD)

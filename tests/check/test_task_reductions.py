@@ -34,6 +34,7 @@ HOST = """\
 DEVICE = "#pragma omp target parallel for map(tofrom: sum) map(from: seen)"
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("directive", [HOST, DEVICE], ids=["host", "device"])
 @pytest.mark.parametrize("check", [(), ("-foffload-check",)], ids=["any", "exact"])
 def test_tasks_that_are_reduced(tmp_path: Path, directive: str, check: tuple[str, ...]) -> None:

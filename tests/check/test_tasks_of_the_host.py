@@ -99,6 +99,7 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("name", "text", "printed"),
     [

@@ -70,6 +70,7 @@ main (void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("device", ["intelmic", "nvptx"])
 def test_each_thread_has_its_own_region(tmp_path: Path, device: str) -> None:
     (tmp_path / "two.c").write_text(TWO)

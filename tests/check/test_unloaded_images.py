@@ -6,6 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
 
@@ -72,6 +74,7 @@ def checked(folder: Path, reads: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_variables_of_a_closed_library_are_not_looked_at(tmp_path: Path) -> None:
     done = checked(tmp_path, "0")
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

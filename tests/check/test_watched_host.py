@@ -81,6 +81,7 @@ def check(folder: Path, device: str, text: str) -> subprocess.CompletedProcess[s
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("device", ["intelmic", "nvptx"])
 @pytest.mark.parametrize("text", [THREADS, CALLS], ids=["threads", "calls"])
 def test_a_stale_read_is_found_and_no_other(tmp_path: Path, device: str, text: str) -> None:
@@ -163,6 +164,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("device", ["intelmic", "nvptx"])
 def test_small_arrays_beside_the_runtimes_own_memory(tmp_path: Path, device: str) -> None:
     done = check(tmp_path, device, SMALL)
@@ -199,6 +201,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("device", ["intelmic", "nvptx"])
 def test_a_region_that_ends_while_another_threads_runs(tmp_path: Path, device: str) -> None:
     done = check(tmp_path, device, BESIDE)
@@ -381,6 +384,7 @@ main (void)
 """
 
 
+@pytest.mark.slow
 def test_states_of_the_drivers_threads_stay_open(tmp_path: Path) -> None:
     """Whether they sleep is asked behind each region; their files are looked for again where others are there."""
     if not sees_system_calls():
@@ -455,6 +459,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "c = a[50]"], ids=["no-read", "read"])
 def test_a_frame_that_is_kept_for_later_is_not_read_by_the_program(tmp_path: Path, text: str) -> None:
     """A deferred construct has the function's frame copied, with the array in it, while that is watched.

@@ -247,6 +247,7 @@ def checked(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("mask", ["(void) 0", "sigfillset (&action.sa_mask)"], ids=["open", "blocked"])
 def test_a_handler_gives_an_array_to_a_system_call(tmp_path: Path, mask: str) -> None:
     """Also while a region runs; a handler that blocks the watch's signals would have ended the program."""
@@ -271,6 +272,7 @@ def test_a_question_for_a_mapping_by_a_structure_that_is_nowhere(tmp_path: Path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("ask", [MAPPING, SCAN], ids=["a mapping", "pages"])
 def test_a_question_for_what_is_elsewhere(tmp_path: Path, ask: str) -> None:
     """The emulated GPU asks both before it copies; the one for guards ended the watch."""
@@ -279,6 +281,7 @@ def test_a_question_for_what_is_elsewhere(tmp_path: Path, ask: str) -> None:
     assert (done.returncode, done.stdout) == (86, "1\n"), done.stderr
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     "ask",
     [

@@ -45,6 +45,7 @@ def said() -> dict[str, str]:
     return {piece: file for piece, file in found.items() if piece not in PROGRAMS}
 
 
+@pytest.mark.slow
 def test_each_text_is_held_by_a_test() -> None:
     known = held(sorted(TESTS.rglob("*.py"))) + printed(ROOT / "docs" / page for page in PAGES)
     known += "\n".join(path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("*.txt")))

@@ -211,6 +211,7 @@ def test_gcc_12_steps_in_for_a_newer_gcc(capsys: pytest.CaptureFixture[str], new
     assert tools.run("gompcc", "-c", "x.c").returncode == 0
 
 
+@pytest.mark.slow
 @has_all
 @needs("gcc")
 def test_doctor_is_content_where_programs_run(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_gpus(tools: Tools) -> None:
     assert f"nvptx       1      3   2 GiB  {GPU}  gompy emulated GPU (sm_90)".split() in [row.split() for row in rows]
 
 
+@pytest.mark.slow
 def test_why_there_is_none(tools: Tools) -> None:
     done = tools.run("gompy", "devices", "--device", "intelmic", env={"OFFLOAD_EMUL_NUM": "0"})
     assert (done.returncode, done.stdout) == (1, "intelmic: no device: it finds no device\n")

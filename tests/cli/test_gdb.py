@@ -47,6 +47,7 @@ def parts(shown: str) -> list[str]:
     return pieces
 
 
+@pytest.mark.slow
 def test_a_region_with_its_variables(built: Tools) -> None:
     shown = gdb(built, "offload run", "info locals", "backtrace 1", "continue")
     assert '2.3 "offload_target_" hit Breakpoint 1.' in shown, shown
@@ -68,6 +69,7 @@ def test_a_region_without_maps(built: Tools) -> None:
     assert "7\t    count = 3;\n$1 = 0\n8\t    count++;\n$2 = 3\n" in shown, shown
 
 
+@pytest.mark.slow
 def test_a_region_of_optimized_code(built: Tools) -> None:
     """One statement, at which its function begins: gdb stays there.  The host's pointer has no value any more."""
     built.write(
@@ -164,6 +166,7 @@ def test_offload_print_of_fortran(built: Tools) -> None:
     assert "offload print: odd(1:2): its elements are not side by side: print one at a time\n" in shown
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("command", "error"),
     [
@@ -184,6 +187,7 @@ def test_before_the_program_runs(built: Tools) -> None:
     assert "The program is not being run." in gdb(built, "info offload")
 
 
+@pytest.mark.slow
 def test_options_are_the_programs(built: Tools) -> None:
     """What gompy run sets is set in the program, and not in gdb."""
     shown = gdb(built, "show environment GOMPY_CHECK", "offload run", "continue", options=("--check",))
@@ -192,6 +196,7 @@ def test_options_are_the_programs(built: Tools) -> None:
     assert "Breakpoint 1, main._omp_fn.0 () at " in shown and "offload_target_main" not in shown
 
 
+@pytest.mark.slow
 def test_a_fault_stops_in_the_region(built: Tools) -> None:
     """gdb is where the region is, and knows the pointer that was not mapped."""
     built.write(
@@ -205,6 +210,7 @@ def test_a_fault_stops_in_the_region(built: Tools) -> None:
     assert "region main._omp_fn.0 at wild.c:6 on the device" in shown
 
 
+@pytest.mark.slow
 @has_compiler
 def test_the_emulated_gpu(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """gdb stops where the region is launched; the device's copies are in the program's own process."""
@@ -232,6 +238,7 @@ def test_the_emulated_gpu(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "sum 40, rounds 10\n" in after and "[Inferior 1 (process PID) exited normally]" in after
 
 
+@pytest.mark.slow
 @has_compiler
 def test_inside_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A line of a region that the emulated GPU runs: frames, lanes, registers by their PTX names, the next line."""
@@ -300,6 +307,7 @@ int main ()
 """
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_variables_of_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """clang's at -O0: of the first active lane, or of one that is selected; types as the source has them."""
@@ -326,6 +334,7 @@ def test_variables_of_a_kernel(built: Tools, monkeypatch: pytest.MonkeyPatch, tm
     assert "lanes ADDRESS, variables of lane 6\n" in function and re.search(r"^\$\d+ = 60$", function, re.M)
 
 
+@pytest.mark.slow(sample=1)
 @needs_clang
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_a_region_by_clang(built: Tools, level: str) -> None:

@@ -52,6 +52,7 @@ def sound(tools: Tools, before: str, after: str) -> None:
     assert (done.returncode, done.stderr) == (0, "") and "arning" not in done.stdout
 
 
+@pytest.mark.slow
 def test_list_and_extract(built: Tools) -> None:
     size = (built.work / "same.so").stat().st_size
     assert built.ok("gompy", "images", "list", "other") == (
@@ -62,6 +63,7 @@ def test_list_and_extract(built: Tools) -> None:
     assert "device image" in built.ok("gompy", "inspect", f"out/other.0.{MIC}.so")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("link", [(), ("-no-pie",), ("-s",), ("-Wl,-z,pack-relative-relocs",), ("-O2", "-fno-plt")])
 def test_a_larger_image(built: Tools, link: tuple[str, ...]) -> None:
     """It gets a segment of its own, which strip and gdb know of; the program's regions run from it."""
@@ -104,6 +106,7 @@ def test_an_image_of_a_library(built: Tools) -> None:
     assert results == ["41\n", "42\n", "42\n"]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("link", [(), ("-no-pie",), ("-s",)])
 def test_strip(built: Tools, link: tuple[str, ...]) -> None:
     built.ok("gompcc", "-g", "-fopenmp", *link, *FRUITS, "-o", "prog")
@@ -115,6 +118,7 @@ def test_strip(built: Tools, link: tuple[str, ...]) -> None:
     assert "no device image for its 6 regions" in built.run("gompy", "verify", "prog").stderr
 
 
+@pytest.mark.slow
 @has_nvptx
 def test_ptx(built: Tools) -> None:
     """One of two images removed; PTX longer than before put in; a stock program's image removed."""
@@ -148,6 +152,7 @@ def test_ptx(built: Tools) -> None:
     assert built.ok("./stock").splitlines()[-1] == ON_HOST
 
 
+@pytest.mark.slow
 def test_what_is_refused(built: Tools) -> None:
     built.ok("gompcc", "-fopenmp", "-shared", "-fPIC", "apple.c", "-o", "apple.so")
     built.ok("gompcc", "-fopenmp", "-c", "apple.c")

@@ -46,6 +46,7 @@ def as_json(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> list[
     return reports
 
 
+@pytest.mark.slow
 def test_text(inputs: Inputs, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = inspect(capsys, inputs["apple.fat.o"])
     assert (status, err) == (0, "")
@@ -339,6 +340,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     return folders
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", ["many.o", "many"])
 def test_a_hundred_thousand_entries(many: dict[int, Path], name: str) -> None:
     lines = subprocess.run([*COMMAND, many[100_000] / name], stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -355,6 +357,7 @@ def instructions(path: Path) -> int:
     return int(count.replace(",", ""))
 
 
+@pytest.mark.slow
 @needs("valgrind")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["many.o", "many"])

@@ -117,6 +117,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_for_the_command_is_the_programs(built: Tools, tmp_path: Path, number: signal.Signals) -> None:
     """Who ends ``gompy run`` ends the program, is told what was found until then, and no file is left."""
@@ -317,6 +318,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow
 @needs_clang
 def test_info_of_a_program_by_clang(built: Tools) -> None:
     """Memory has the name by which it was mapped, also where an update has a part of it, or a function a parameter."""
@@ -347,6 +349,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow
 def test_info_of_openacc(built: Tools) -> None:
     """A region's bytes are those of the construct's clauses, and of its arguments; a queue's as well."""
     built.write("acc.c", ACC)
@@ -395,6 +398,7 @@ def test_under_a_tool(built: Tools) -> None:
     assert words[:4] == ['under: a  "b', "under: it's \"x", "under: y", "under: offload_target_main"]
 
 
+@pytest.mark.slow
 @has_nvptx
 def test_programs_of_stock_gcc(built: Tools) -> None:
     """libgompy is preloaded, the nvptx image runs on the emulated GPU."""
@@ -449,6 +453,7 @@ def strange(built: Tools) -> Tools:
     return built
 
 
+@pytest.mark.slow(sample=6)
 @pytest.mark.parametrize(("program", "status", "line"), NOT_RUN, ids=[row[0] for row in NOT_RUN])
 def test_what_is_not_run(strange: Tools, program: str, status: int, line: str) -> None:
     done = gompy_run(strange, program)
@@ -491,6 +496,7 @@ int main (void)
 }
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("compiler", ["gompcc", "gcc"])
 @pytest.mark.parametrize("name", DATA_ONLY)
 def test_a_program_with_data_alone_runs(built: Tools, name: str, compiler: str) -> None:

@@ -89,6 +89,7 @@ def test_parts_of_one_array(built: Tools) -> None:
     assert shown(built, "./parts") == (0, PARTS.splitlines())
 
 
+@pytest.mark.slow
 def test_what_a_member_points_to(built: Tools) -> None:
     """A class's own pointer, and in the tables of --info."""
     shutil.copy(ROOT / "tests" / "programs" / "member_pointer.cc", built.work)

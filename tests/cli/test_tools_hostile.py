@@ -114,6 +114,7 @@ DAMAGED = {
 }
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_files_that_are_none(shop: Shop, program: str) -> None:
     shown = program.replace("nvptx", "mkoffload")
@@ -122,6 +123,7 @@ def test_files_that_are_none(shop: Shop, program: str) -> None:
         assert status in (1, 2) and one_message(errors, shown, name) and text in errors, (name, errors)
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("program", [*PROGRAMS, "gompy inspect --graph t.svg"])
 def test_odd_names_of_objects(shop: Shop, program: str) -> None:
     for name in (*NAMES, "n\nm.o"):
@@ -158,6 +160,7 @@ WRITERS = ("gompy --version", "gompy --help", "gompy inspect a.o", "gompy inspec
 WRITERS += ("gompy accel list", "gompcc -show -fopenmp -c a.c", "gompcc --showme:link", WRAPPER)
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("command", WRITERS, ids=lambda command: command.rpartition("/")[2])
 def test_standard_output_that_takes_nothing(shop: Shop, command: str) -> None:
     """Full, closed, without a reader; and standard error as well: the status tells."""

@@ -233,6 +233,7 @@ int main (int argc, char **argv)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("program", [[], ["own"]], ids=["", "handler"])
 @pytest.mark.parametrize(
     ("words", "said"),

@@ -55,6 +55,7 @@ def test_what_agrees(tools: Tools) -> None:
     )
 
 
+@pytest.mark.slow
 @has_nvptx
 def test_two_images_and_a_stock_program(tools: Tools) -> None:
     tools.ok("gompcc", "-fopenmp", "-foffload=nvptx-none,intelmic", *sources(), "-o", "both")
@@ -67,6 +68,7 @@ def test_two_images_and_a_stock_program(tools: Tools) -> None:
     ]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("compiler", [("gcc", "-g"), ("gompcc", "-g", "-foffload=disable"), ("gcc",)])
 def test_an_object_without_device_code(tools: Tools, compiler: tuple[str, ...]) -> None:
     """Regions that will run on the host, by name and place, with why; the file alone where there is no -g."""

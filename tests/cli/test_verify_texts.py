@@ -166,6 +166,7 @@ def test_a_stream_without_the_indirect_functions() -> None:
     assert findings._stream(refs, host) == ["0 indirect functions in the stream, 1 in the table"]
 
 
+@pytest.mark.slow
 def test_each_text_is_held_by_a_test() -> None:
     """Or shown by a page, whose commands are run."""
     known = held(sorted(TESTS.rglob("test_*.py")))

@@ -62,6 +62,7 @@ def peer(text: str, *handles: bytes) -> str:
     return done.stdout
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize("size", [1, 1000, 5000, (3 << 20) + 17])
 def test_another_process_reads_and_writes(cuda: Driver, size: int) -> None:
     """Small blocks lie in one page with others."""

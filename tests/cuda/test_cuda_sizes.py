@@ -119,6 +119,7 @@ CALLS: dict[str, Call] = {
 }
 
 
+@pytest.mark.slow(sample=15)
 @pytest.mark.parametrize("name", CALLS)
 def test_absurd_sizes_are_refused(cuda: Driver, name: str) -> None:
     """No size, pitch, height or offset beyond what there is: neither accepted nor followed."""
@@ -232,6 +233,7 @@ def test_a_block_is_freed_once(cuda: Driver) -> None:
     assert cuda.get(young, BLOCK) == b"y" * BLOCK
 
 
+@pytest.mark.slow
 @has_executor
 def test_threads_that_destroy_what_others_use(cuda: Driver) -> None:
     """Streams, events, modules and memory go while other threads call with them: an answer each time, no hang."""

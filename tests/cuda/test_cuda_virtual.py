@@ -454,6 +454,7 @@ def test_an_operation_keeps_what_is_unmapped(vm: Virtual) -> None:
     cuda.ok("cuMemAddressFree", address, 8 * STEP)
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("call", ["calloc", "mprotect", "memfd_create", "ftruncate64", "pread64"])
 def test_a_call_that_fails_once_leaves_nothing_behind(tmp_path: Path, call: str) -> None:
     """Each such call of the driver in turn; what was begun can be undone, and the next round is right."""

@@ -56,6 +56,7 @@ cudaErrorIllegalAddress
 """
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("check", ["0", "1"])
@@ -68,6 +69,7 @@ def test_textures(tmp_path: Path, check: str) -> None:
     assert "a reference that nothing is bound to in 'reference' at " in err and "variable 'numbers'" in err
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("check", ["0", "1"])
@@ -78,6 +80,7 @@ def test_surfaces(tmp_path: Path, check: str) -> None:
     assert result(program, GOMPY_CHECK=check) == (0, want, "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_graphs(tmp_path: Path) -> None:
@@ -85,6 +88,7 @@ def test_graphs(tmp_path: Path) -> None:
     assert result(compiled(tmp_path, PROGRAMS / "cuda_graphs.cu")) == (0, "1 110 110 0\n", "")
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("check", ["0", "1"])
@@ -101,6 +105,7 @@ def test_cooperative_groups(tmp_path: Path, check: str) -> None:
     assert status == 0
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_language(tmp_path: Path) -> None:
@@ -118,6 +123,7 @@ def test_language(tmp_path: Path) -> None:
     assert (status, err) == (0, "")
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("words", [(), ("-rdc=true",)], ids=["alone", "rdc"])
@@ -133,6 +139,7 @@ def test_abstract_classes(tmp_path: Path, words: tuple[str, ...]) -> None:
 RELEASES = pytest.mark.parametrize("clang", ["clang++-14", "clang++-15", "clang++-16", "clang++-19"])
 
 
+@pytest.mark.slow(sample=2)
 @needs_cuda_compiler
 @has_driver
 @RELEASES
@@ -145,6 +152,7 @@ def test_what_an_older_clang_has_wrong(tmp_path: Path, monkeypatch: pytest.Monke
     assert result(program, GOMPY_CHECK="race") == (0, "496 124016 32 31\n", "")
 
 
+@pytest.mark.slow(sample=2)
 @needs_cuda_compiler
 @has_driver
 @RELEASES
@@ -157,6 +165,7 @@ def test_address_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clang: 
     assert result(compiled(tmp_path, PROGRAMS / "cuda_spaces.cu")) == (0, "1 1 7 1\n", "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_min_and_max(tmp_path: Path) -> None:
@@ -167,6 +176,7 @@ def test_min_and_max(tmp_path: Path) -> None:
     assert result(program) == (0, f"{line}{line}3 4\n", "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_functions_are_exact(tmp_path: Path) -> None:
@@ -175,6 +185,7 @@ def test_functions_are_exact(tmp_path: Path) -> None:
     assert (status, out, err) == (0, "all functions are as exact as they should be\n", "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_objects_and_other_sources(tmp_path: Path) -> None:
@@ -202,6 +213,7 @@ def test_objects_and_other_sources(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_ptx_and_architectures(tmp_path: Path) -> None:
     """--ptx, nvcc's spellings of architectures, and a container of two."""
@@ -221,6 +233,7 @@ def test_ptx_and_architectures(tmp_path: Path) -> None:
     assert all(f".target sm_{number}".encode() in data for number in (75, 90))
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_lines_of_errors(tmp_path: Path) -> None:
@@ -244,6 +257,7 @@ def test_a_function_that_is_not_there(tmp_path: Path) -> None:
     assert not (tmp_path / "j.o").exists()
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_libraries_that_are_not_there(tmp_path: Path) -> None:
     """One line; a library that the user has elsewhere is taken."""
@@ -371,6 +385,7 @@ int main ()
     assert subprocess.run(["./a.out"], cwd=tmp_path, capture_output=True, text=True).stdout == "2 1.5 6 4 4\n"
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize(("way", "line"), [(0, 8), (1, 10), (2, 12), (3, 14)])
@@ -416,6 +431,7 @@ MANAGED = """5 2 2.5 2.5
 """
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("words", [[], ["-g", "-O0"], ["-flto"], ["-arch=sm_70", "-arch=sm_80"]])
@@ -426,6 +442,7 @@ def test_managed_variables(tmp_path: Path, words: list[str]) -> None:
     assert result(program, GOMPY_CHECK="1") == (0, MANAGED, "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_managed_variables_of_two_files(tmp_path: Path) -> None:
     """Each file's pages are registered by themselves."""
@@ -467,6 +484,7 @@ prefetch: cudaSuccess
 """
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_managed_variables_before_a_kernel_and_where_they_end(tmp_path: Path) -> None:
@@ -512,6 +530,7 @@ int main ()
 """
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_managed_variables_of_libraries_that_come_and_go(tmp_path: Path) -> None:
@@ -526,6 +545,7 @@ def test_managed_variables_of_libraries_that_come_and_go(tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (0, "".join(said)), done.stderr
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_gathers(tmp_path: Path) -> None:
@@ -547,6 +567,7 @@ def test_managed_variable_says_what_works(tmp_path: Path, words: list[str]) -> N
     assert "a.cu:1:12: error: __managed__ is not implemented here by gompy: use cudaMallocManaged\n" in said
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @pytest.mark.parametrize(
     ("line", "said"),

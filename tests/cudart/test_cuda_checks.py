@@ -17,6 +17,7 @@ def lines(told: str) -> list[str]:
     return re.sub("0x[0-9a-f]+", "0x…", re.sub(r"[^ ]*tests/programs/", "", told)).splitlines()
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(("check", "option"), [("1", "-O0"), ("leak", "-O2"), ("memory,leak", "-O0")])
 def test_memory_that_is_never_freed(tmp_path: Path, check: str, option: str) -> None:
     """At -O2, too, where clang takes the header's templates into the program's functions."""
@@ -29,6 +30,7 @@ def test_memory_that_is_never_freed(tmp_path: Path, check: str, option: str) -> 
     ]
 
 
+@pytest.mark.slow
 def test_leaks_of_a_program_without_lines(tmp_path: Path) -> None:
     """They are its own functions', not those of the header's templates."""
     _, _, told = result(compiled(tmp_path, PROGRAMS / "cuda_leak.cu"), GOMPY_CHECK="leak")
@@ -36,11 +38,13 @@ def test_leaks_of_a_program_without_lines(tmp_path: Path) -> None:
     assert all(": allocated at main+0x" in line for line in lines(told))
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("check", ["0", "memory"])
 def test_leaks_are_told_if_asked_for(tmp_path: Path, check: str) -> None:
     assert result(compiled(tmp_path, PROGRAMS / "cuda_leak.cu", "-g"), GOMPY_CHECK=check) == (0, "", "")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_a_copy_past_the_hosts_memory(tmp_path: Path, check: str) -> None:
     status, out, told = result(compiled(tmp_path, PROGRAMS / "cuda_past.cu", "-g"), GOMPY_CHECK=check)
@@ -53,6 +57,7 @@ def test_a_copy_past_the_hosts_memory(tmp_path: Path, check: str) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_copies_and_fills_past_a_block(tmp_path: Path) -> None:
     """GOMPY_CHECK says what is missing; without it they are refused as by CUDA, in silence."""
     program = compiled(tmp_path, PROGRAMS / "cuda_past_block.cu", "-g")
@@ -100,6 +105,7 @@ int main ()
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("check", ["0", "memory"])
 def test_a_sandbox_that_refuses_to_tell_of_memory(tmp_path: Path, check: str) -> None:
     """Then it is not known what the host has, which is no reason against a copy."""

@@ -110,6 +110,7 @@ def test_threads_own_streams(tmp_path: Path) -> None:
     assert "return cuStreamBeginCapture_v2_ptsz (0, 0) + cuCtxSynchronize ();" in text
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 def test_program_of_the_driver_interface(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from gompy.cudart import device_code, ordered
 SELECT = "Cannot select: 0x5a: i32,ch = AtomicLoad<(load acquire (s32) from %ir.6)> 0x1\n"
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("words", [(), ("-g", "-O1"), ("-rdc=true",)], ids=["plain", "lines", "relocatable"])

@@ -23,6 +23,7 @@ ARCHITECTURES = {
 pytestmark = [needs_cuda_compiler, has_driver]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "architecture"),
     [(p.stem, arch) for p in sorted(FOLDER.glob("*.cu")) for arch in ARCHITECTURES.get(p.stem, ("sm_80",))],
@@ -34,12 +35,14 @@ def test_program(name: str, architecture: str, tmp_path: Path) -> None:
     assert result(program, **settings) == (0, f"{name}: right\n", "")
 
 
+@pytest.mark.slow
 def test_locks_that_nothing_is_inlined_for(tmp_path: Path) -> None:
     """At -O0 all of it is calls, and all variables are in memory."""
     program = compiled(tmp_path, FOLDER / "locks_apart.cu", "-std=c++17", "-O0", "-arch=sm_80")
     assert result(program) == (0, "locks_apart: right\n", "")
 
 
+@pytest.mark.slow
 def test_variables_without_a_value(tmp_path: Path) -> None:
     """A lane that passes what it has not set to a shuffle must not make clang drop the condition before it: sums of
     whole warps were counted once a lane (`gompy.cudart.clang.UNSET`)."""

@@ -14,6 +14,7 @@ RACES = PROGRAMS / "races"
 pytestmark = [has_driver, needs_cuda_compiler]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("source", sorted(RACES.glob("*.cu")), ids=lambda path: path.stem)
 def test_corpus(tmp_path: Path, source: Path) -> None:
     made = call(tmp_path, "cc", str(source), "-g", "-o", "prog")
@@ -25,6 +26,7 @@ def test_corpus(tmp_path: Path, source: Path) -> None:
     assert all(f"{source.name}:" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_the_text_of_races_between_streams(tmp_path: Path) -> None:
     """The thread that is told of, and which side came first, are chance; both places are not."""
     _, _, told = result(compiled(tmp_path, RACES / "stream_copy_wrong.cu", "-g"), GOMPY_CHECK="race")
@@ -83,6 +85,7 @@ int main ()
 """
 
 
+@pytest.mark.slow
 def test_a_library_whose_constructor_calls_the_driver(tmp_path: Path) -> None:
     """It holds the loader, and waits for the driver; who launches meanwhile asks the loader where it does so."""
     (tmp_path / "constructor.c").write_text(CONSTRUCTOR)

@@ -26,12 +26,14 @@ def made(folder: Path, *words: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_two_files(tmp_path: Path) -> None:
     made(tmp_path, "-rdc=true", str(FOLDER / "main.cu"), str(FOLDER / "parts.cu"), "-o", "prog")
     assert result(tmp_path / "prog") == SAID
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @needs("g++")
 def test_objects_by_another_linker(tmp_path: Path) -> None:
@@ -44,6 +46,7 @@ def test_objects_by_another_linker(tmp_path: Path) -> None:
     assert result(tmp_path / "prog") == SAID
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @needs("g++")
 def test_library_has_its_own(tmp_path: Path) -> None:
@@ -66,6 +69,7 @@ def test_library_has_its_own(tmp_path: Path) -> None:
     assert result(tmp_path / "prog") == (0, "43\n", "")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_usual_options(tmp_path: Path) -> None:
     """Lines, dependencies and -flto: the host's code goes by way of assembly."""
@@ -84,6 +88,7 @@ LACKING = (
 TOLD = "gompy cuda cc: error: {}: in kernel '_Z1kPi': undefined reference to '_Z6absenti'\n"
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @pytest.mark.parametrize("way", ["source", "object", "device link", "archive"])
 def test_missing_function_is_told_by_the_link(tmp_path: Path, way: str) -> None:
@@ -98,6 +103,7 @@ def test_missing_function_is_told_by_the_link(tmp_path: Path, way: str) -> None:
     assert not (tmp_path / "prog").exists()
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_archives_have_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "one.cu").write_text(LACKING)
@@ -109,6 +115,7 @@ def test_archives_have_what_is_missing(tmp_path: Path) -> None:
     made(tmp_path, "-dlink", "one.o", "libtwo.a", "-o", "device.o")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @pytest.mark.parametrize("word", ["-ltwo", "-l:libtwo.a"])
 def test_archives_are_looked_for_where_the_linker_looks(
@@ -141,6 +148,7 @@ def test_folders_of_the_linker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert missing.archives(words, lambda: folders) == [f"{tmp_path}/a/libone.a", f"{tmp_path}/d/libtwo.a"]
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_compressed_code_may_have_what_is_missing(tmp_path: Path) -> None:
     """As nvcc writes it.  Nobody here can look into it, so nothing is called missing."""

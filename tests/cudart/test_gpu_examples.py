@@ -48,6 +48,7 @@ def test_each_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(importlib.import_module("gpu_examples").SIZES) == set(SAYS)
 
 
+@pytest.mark.slow(sample=1)
 @needs_cuda_compiler
 @has_driver
 @pytest.mark.parametrize("name", SAYS)
@@ -58,6 +59,7 @@ def test_cuda(tmp_path: Path, name: str) -> None:
     assert result(program, GOMPY_CHECK="1") == (0, SAYS[name], "")
 
 
+@pytest.mark.slow(sample=2)
 @has_as
 @has_all
 @pytest.mark.parametrize("name", SAYS)
@@ -71,6 +73,7 @@ def test_openmp(tmp_path: Path, bin_folder: Path, name: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, SAYS[name], "")
 
 
+@pytest.mark.slow(sample=1)
 @has_as
 @has_all
 @has_compiler

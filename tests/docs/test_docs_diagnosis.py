@@ -16,6 +16,7 @@ pytestmark = [has_all, needs("gdb", "gcc")]
 FOLDER = "~/gompy"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_what_the_page_shows(page: Path, bin_folder: Path, tmp_path: Path) -> None:
     """Sections follow each other in one folder, as a reader types them."""

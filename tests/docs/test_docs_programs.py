@@ -91,6 +91,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow(sample=1)
 @has_all
 @pytest.mark.parametrize("page", shown(), ids=lambda page: str(page.relative_to(ROOT).with_suffix("")))
 def test_what_the_page_shows(page: Path, bin_folder: Path, folder: Path) -> None:

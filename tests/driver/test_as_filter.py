@@ -149,6 +149,7 @@ def test_long_source_names_are_cut(tmp_path: Path) -> None:
     assert records(path)[0][3] == "n" * 47
 
 
+@pytest.mark.slow
 def test_more_sections_than_a_header_can_count(tmp_path: Path) -> None:
     """65280 and more sections: numbers move to section header 0, on both sides of the limit."""
     for count in (0xFEF4, 0xFEF9, 0xFF10):

@@ -104,6 +104,7 @@ def check_programs(tools: Tools, folder: str) -> None:
     assert tools.ok(f"{folder}/f") == "F\n"
 
 
+@pytest.mark.slow
 @has_all
 @needs("cmake", "make")
 @pytest.mark.parametrize("generator", ["Unix Makefiles", "Ninja"])
@@ -199,6 +200,7 @@ $CC -v -fopenmp -o conftest conftest.c 2>&1 | grep -q collect2
 """
 
 
+@pytest.mark.slow
 @has_all
 @needs("gcc")
 def test_what_configure_scripts_try(tools: Tools) -> None:

@@ -32,6 +32,7 @@ def code(tools: Tools, name: str) -> str:
     return tools.ok("objdump", "-dr", name).split("file format", 1)[1]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(("wrapper", "name", "text"), SAMPLES, ids=[name for _, name, _ in SAMPLES])
 def test_host_code_is_gcc_s(tools: Tools, wrapper: str, name: str, text: str) -> None:
     tools.write(name, text)
@@ -44,6 +45,7 @@ def test_host_code_is_gcc_s(tools: Tools, wrapper: str, name: str, text: str) ->
         assert data == tools.ok("objdump", "-s", "-j", ".data", "-j", ".rodata", "stock.o").splitlines()[3:]
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(("wrapper", "name", "text"), SAMPLES, ids=[name for _, name, _ in SAMPLES])
 def test_objects_are_the_same_from_run_to_run(tools: Tools, wrapper: str, name: str, text: str) -> None:
     tools.write(name, text)
@@ -54,6 +56,7 @@ def test_objects_are_the_same_from_run_to_run(tools: Tools, wrapper: str, name: 
     assert (tools.work / "x.o").read_bytes() == first
 
 
+@pytest.mark.slow(sample=6)
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 @pytest.mark.parametrize("name", MISTAKEN)
 def test_diagnostics_and_status_are_gcc_s(tools: Tools, name: str, locale: str) -> None:
@@ -76,6 +79,7 @@ def test_quotes_with_no_locale_at_all(tools: Tools) -> None:
         assert tools.run("gompcc", "-fopenmp", "-c", "a.c", "-fnonsense", env=env).stderr == theirs.stderr
 
 
+@pytest.mark.slow(sample=7)
 @pytest.mark.parametrize(
     "options",
     [

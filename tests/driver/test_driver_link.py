@@ -72,6 +72,7 @@ def test_one_command(tools: Tools) -> None:
 OPTIONS = ["-O2", "-O0 -g", "-no-pie", "-fno-lto", "-flto", "-flto -ffat-lto-objects", "-pipe"]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_compile_and_link_apart(tools: Tools, options: str) -> None:
     flags = options.split()
@@ -93,6 +94,7 @@ def test_lto_and_other_objects_on_one_line(tools: Tools) -> None:
     assert resolution[1].startswith("helper.o ")
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("kind", ["archive", "thin", "shared", "joined", "stripped", "script"])
 def test_kinds_of_input(tools: Tools, kind: str) -> None:
     flags = ["-fPIC"] if kind == "shared" else []
@@ -357,6 +359,7 @@ def test_link_errors_are_gcc_s(tools: Tools) -> None:
     assert (ours.returncode, ours.stderr.replace("gompcc.o", "gcc.o")) == (theirs.returncode, theirs.stderr)
 
 
+@pytest.mark.slow
 def test_c_plus_plus_and_fortran(tools: Tools) -> None:
     tools.write("w.cc", "#include <iostream>\n" + WHERE)
     quiet(tools, "gompc++", "-fopenmp", "-O1", "w.cc", "-o", "prog")
@@ -386,6 +389,7 @@ def test_openacc_program(tools: Tools) -> None:
     assert tools.ok("./prog") == "42\n"
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(
     "option", ["-fsanitize=undefined", "-fsanitize=address", "--coverage", "-fprofile-generate", "-pg"]
 )

@@ -297,6 +297,7 @@ WORDS = st.sampled_from(
 NAMES = st.sampled_from([*FILES, "missing.c", "missing.o", "some.d", ".c", "x.c.", "openacc.cc"])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=st.lists(st.one_of(WORDS, NAMES), min_size=1, max_size=6), exchange=st.permutations(list(FILES)))
 def test_any_line(commands: Commands, line: list[str], exchange: list[str]) -> None:

@@ -83,6 +83,7 @@ def linker(name: str) -> str:
 LTO = [("bfd", ""), ("bfd", "-flto"), ("gold", ""), ("gold", "-flto"), ("mold", "-flto"), ("mold", "-flto=2")]
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(("name", "lto"), LTO, ids=" ".join)
 def test_regions_and_variables(tools: Tools, name: str, lto: str) -> None:
     options = ["-O1", "-fopenmp", linker(name), *([lto] if lto else [])]
@@ -92,6 +93,7 @@ def test_regions_and_variables(tools: Tools, name: str, lto: str) -> None:
         assert tools.ok("./prog") == "18\n"
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(("name", "lto"), LTO, ids=" ".join)
 def test_classes(tools: Tools, name: str, lto: str) -> None:
     """Their vtables are entries behind all others."""
@@ -137,6 +139,7 @@ def test_lld_is_warned_of(tools: Tools) -> None:
     assert tools.ok("./prog") == "-1\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "order", [("other.o", "classes.o", "main.o"), ("main.o", "classes.o", "other.o")], ids=" ".join
 )

@@ -45,6 +45,7 @@ def cmake_files(tools: Tools) -> dict[str, str]:
     return {"GOMPY_TOOLCHAIN": tools.ok("gompy", "config", "--cmake").strip()}
 
 
+@pytest.mark.slow(sample=1)
 @needs("cmake", "ninja")
 @pytest.mark.parametrize("preset", ["emulated", "ipo"])
 def test_cmake_presets(tools: Tools, preset: str) -> None:
@@ -117,6 +118,7 @@ def test_ctypes(tools: Tools) -> None:
     assert inside(tools, "python", sys.executable, "by_ctypes.py") == SCALED
 
 
+@pytest.mark.slow
 @needs("make")
 @pytest.mark.parametrize("module", ["cython", "pybind11", "f2py"])
 def test_modules(tools: Tools, module: str) -> None:

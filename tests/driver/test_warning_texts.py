@@ -21,6 +21,7 @@ PROGRAMS = {"import sys; sys.path[:] = eval (sys.argv[1])", "import main; sys.ex
 """What is no message: a program of Python."""
 
 
+@pytest.mark.slow
 def test_each_text_is_held_by_a_test() -> None:
     known = held(sorted(TESTS.rglob("*.py"))) + printed([ROOT / "docs" / "diagnosis.md"])
     said = pieces(ROOT / name for name in FILES)

@@ -33,6 +33,7 @@ def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=120)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
 def test_maps_have_the_list_items(tmp_path: Path, level: str) -> None:
     program = built(tmp_path, ROOT / "examples" / "diagnosis" / "mapped.c", "-g", level)
@@ -43,6 +44,7 @@ def test_maps_have_the_list_items(tmp_path: Path, level: str) -> None:
     assert re.search(r"mapped\.c:11 region __omp_offloading_\w+_main_l11 on device 0\n", shown), shown
 
 
+@pytest.mark.slow
 def test_without_debug_information_there_are_sizes(tmp_path: Path) -> None:
     program = built(tmp_path, ROOT / "examples" / "diagnosis" / "mapped.c", "-O1")
     shown = run("--show-maps", program).stderr
@@ -50,6 +52,7 @@ def test_without_debug_information_there_are_sizes(tmp_path: Path) -> None:
     assert "unknown" not in shown
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("name", "line"),
     [
@@ -67,6 +70,7 @@ def test_findings_have_names(tmp_path: Path, name: str, line: str) -> None:
     assert line in done.stderr
 
 
+@pytest.mark.slow
 def test_a_right_program_has_none(tmp_path: Path) -> None:
     for name in ("stale-host-update-right.c", "still-mapped-right.c", "unmapped-heap-right.c"):
         done = run("--check", built(tmp_path, CORPUS / name, "-g", "-O1"))
@@ -82,6 +86,7 @@ gompy run: --check: 2 errors
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_what_is_not_mapped(tmp_path: Path, level: str) -> None:
     """Update and exit data, as of gcc's programs; not the end of target data, which is the same call."""
@@ -95,6 +100,7 @@ def test_what_is_not_mapped(tmp_path: Path, level: str) -> None:
     ]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("level", "option", "place"),
     [("-O1", "-g", " (oops.c:10)"), ("-O0", "-g", " (oops.c:10)"), ("-O1", "-DNO_LINES", "")],
@@ -110,6 +116,7 @@ def test_a_fault_names_the_region(tmp_path: Path, level: str, option: str, place
     assert re.search(rf"{start}{region}: {fault} \(its heap\); was a map clause forgotten\?\n", shown), shown
 
 
+@pytest.mark.slow
 def test_top(tmp_path: Path) -> None:
     """Regions by name, and none of what libgompy has put into its table itself."""
     (tmp_path / "wait.c").write_text(

@@ -105,6 +105,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow(sample=1)
 @needs_clang
 @pytest.mark.parametrize("case", CASES)
 def test_linked_by_ours(folder: Path, case: str) -> None:
@@ -122,6 +123,7 @@ def test_linked_by_ours(folder: Path, case: str) -> None:
     assert "__omp_offloading" in str(tables.entries)
 
 
+@pytest.mark.slow(sample=1)
 @needs_clang
 @pytest.mark.parametrize("case", ["objects", "archive", "mixed"])
 def test_linked_by_llvms(folder: Path, case: str) -> None:
@@ -133,6 +135,7 @@ def test_linked_by_llvms(folder: Path, case: str) -> None:
     assert "regions: 1 on device 0 (intelmic), 0 on the host" in done.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 def test_the_program_is_as_llvms_wrapper_has_it(folder: Path) -> None:
     """Sections, symbols and their sizes, but for the image's own."""
@@ -154,6 +157,7 @@ def test_an_archive_before_its_user_is_not_searched(folder: Path) -> None:
     assert done.returncode == 1 and "undefined reference to `peel'" in done.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 def test_save_temps_and_verbose(folder: Path, tmp_path: Path) -> None:
     objects = [folder / "main.o", folder / "peel.o"]
@@ -179,6 +183,7 @@ def test_dry_run_shows_and_makes_nothing(folder: Path, tmp_path: Path) -> None:
     assert "as" in assembler and re.fullmatch(r' "/usr/bin/ld" \S+main\.o -o a\.out \S+\.o', host)
 
 
+@pytest.mark.slow(sample=8)
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
@@ -258,6 +263,7 @@ def commands(tmp_path: Path) -> Tools:
     return tools
 
 
+@pytest.mark.slow
 @needs_clang
 @has_all
 def test_gompclang(commands: Tools) -> None:
@@ -277,6 +283,7 @@ def test_gompclang(commands: Tools) -> None:
     assert "0 on the host" in commands.run("./prog3").stderr
 
 
+@pytest.mark.slow
 @needs_clang
 @has_all
 def test_maps_of_a_program_by_clang_are_told(commands: Tools) -> None:
@@ -290,6 +297,7 @@ def test_maps_of_a_program_by_clang_are_told(commands: Tools) -> None:
     assert done.returncode == 0 and any(line.startswith(first) for line in done.stderr.splitlines()), done.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 @has_all
 def test_gcc_and_clang_in_one_program(commands: Tools) -> None:

@@ -36,6 +36,7 @@ def same(ours: list[str], llvms: list[str]) -> bool:
     ]
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("level", [-1, 1, 2, 4, 8, 16, 32])
 def test_each_level(program: Path, level: int) -> None:
     lines = told(program, **STOCK, LIBOMPTARGET_INFO=str(level))
@@ -54,6 +55,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_clang(tmp_path_factory.mktemp("info"), PROGRAMS / "info.c", "-g")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("options", [[], ["-g"]])
 def test_maps(tmp_path: Path, options: list[str]) -> None:
     """A program that is compiled without -g has no places to tell."""
@@ -61,6 +63,7 @@ def test_maps(tmp_path: Path, options: list[str]) -> None:
     assert same(told(program, LIBOMPTARGET_INFO="-1"), told(program, **STOCK, LIBOMPTARGET_INFO="-1"))
 
 
+@pytest.mark.slow
 def test_pointers_counts_sizes(tmp_path: Path) -> None:
     """A pointer attached again is not copied; DELETE shows counts of 1; what goes shows the last construct's size."""
     program = compile_clang(tmp_path, PROGRAMS / "info_more.c", "-g", "-fopenmp-extensions")

@@ -20,6 +20,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_clang(tmp_path_factory.mktemp("words"), PROGRAMS / "words.c")
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(
     "more",
     [{}, {"GOMPY_CHECK": "1"}, {"GOMPY_SHARED_MEMORY": "1"}, {"OMP_TARGET_OFFLOAD": "disabled"}],
@@ -40,6 +41,7 @@ def test_a_recorded_launch_has_a_block(words: Path, bin_folder: Path, tmp_path: 
     assert len(re.findall(r'"cat": ?"launch"', trace.read_text())) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="not installed: valgrind, which counts instructions")
 def test_the_end_of_many_maps(tmp_path: Path) -> None:
     """Four times as many need four times as many instructions: what goes is not looked through for each entry."""

@@ -15,6 +15,7 @@ from gompy.abi import llvm
 pytestmark = needs_clang
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-Oz"])
 def test_indirect_functions(tmp_path: Path, level: str) -> None:
     """Called by a pointer in a struct, which is the host's, and by one that a region captures: the device's."""
@@ -28,12 +29,14 @@ def test_indirect_functions(tmp_path: Path, level: str) -> None:
     assert shared.out == "25 1049 0 1\n"  # there the host's code may run
 
 
+@pytest.mark.slow
 def test_without_the_entry_the_call_is_told(tmp_path: Path) -> None:
     """A plain function pointer is the host's code."""
     done = run(compile_clang(tmp_path, PROGRAMS / "indirect.c", "-g"))
     assert done.rc == -signal.SIGABRT and "a call of the host's code at" in done.err, done.err
 
 
+@pytest.mark.slow
 def test_an_indirect_function_in_a_library(tmp_path: Path) -> None:
     """Below a library the host may have its part of the device's memory: the jumps go elsewhere."""
     words = ["gcc", "-shared", "-fPIC", PROGRAMS / "indirect_entries.c", "-o", "entries.so"]
@@ -46,6 +49,7 @@ def test_an_indirect_function_in_a_library(tmp_path: Path) -> None:
     assert (done.rc, done.out, done.err) == (0, "1025 1049 0 1\n", "")
 
 
+@pytest.mark.slow
 def test_names_of_22(tmp_path: Path) -> None:
     """use_device_ptr keeps what is not mapped; interop objects; completion callbacks; a thread's own objects."""
     program = compile_clang(tmp_path, PROGRAMS / "newer.c")
@@ -55,6 +59,7 @@ def test_names_of_22(tmp_path: Path) -> None:
     assert run(program).out == "NULL\n"
 
 
+@pytest.mark.slow
 def test_a_region_that_traps(tmp_path: Path) -> None:
     """The device's reason, then libomptarget's line with the place, then SIGABRT, as LLVM's library on a GPU."""
     program = compile_clang(tmp_path, PROGRAMS / "trap.c", "-g")
@@ -66,6 +71,7 @@ def test_a_region_that_traps(tmp_path: Path) -> None:
     assert done.err.endswith("libgompy: regions: 1 on device 0 (intelmic), 0 on the host\n")
 
 
+@pytest.mark.slow
 def test_a_fault_in_a_helper_thread(tmp_path: Path) -> None:
     """The program ends: exit would wait, in libomp's destructor, for the thread that has called it."""
     done = run(compile_clang(tmp_path, PROGRAMS / "crash_nowait.c", "-g"))
@@ -77,12 +83,14 @@ def test_a_fault_in_a_helper_thread(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_requires_that_differ(tmp_path: Path) -> None:
     done = run(compile_clang(tmp_path, PROGRAMS / "trap.c"), "x")
     assert done.rc == -signal.SIGABRT
     assert done.err == "Libomptarget fatal error 2: '#pragma omp requires reverse_offload' not used consistently!\n"
 
 
+@pytest.mark.slow
 def test_profile(tmp_path: Path) -> None:
     """LIBOMPTARGET_PROFILE: spans with libomptarget's names and the construct's place, and their sums."""
     program = compile_clang(tmp_path, PROGRAMS / "maps.c", "-g")
@@ -102,6 +110,7 @@ def test_profile(tmp_path: Path) -> None:
     assert all(event["ph"] != "X" or event["ts"] == 0 for event in json.loads(path.read_text())["traceEvents"])
 
 
+@pytest.mark.slow
 def test_a_profile_that_cannot_be_written(tmp_path: Path) -> None:
     """One line; the program's work is done."""
     program = compile_clang(tmp_path, PROGRAMS / "release.c")

@@ -30,6 +30,7 @@ def build(folder: Path, bin_folder: Path, *words: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_regions_run_on_the_emulated_gpu(tmp_path: Path, bin_folder: Path) -> None:
     """Modes of execution, math, private objects, a variable, output; PTX first, LLVM IR for LLVM's library."""
     build(tmp_path, bin_folder, "-O1", TARGETS, str(PROGRAMS / "gpu.c"), "-o", "gpu", "-lm")
@@ -42,6 +43,7 @@ def test_regions_run_on_the_emulated_gpu(tmp_path: Path, bin_folder: Path) -> No
     assert "regions: 4 on device 0 (nvptx), 0 on the host" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_archives_member_of_llvm_ir(tmp_path: Path, bin_folder: Path) -> None:
     """It is taken for the function that the region calls; what nobody needs and is hidden is not."""
     (tmp_path / "peel.c").write_text(
@@ -96,6 +98,7 @@ int main (void)
     assert done.stdout == "1100 yyxxeyy\n", done.stderr
 
 
+@pytest.mark.slow
 def test_info_of_a_launch(tmp_path: Path, bin_folder: Path) -> None:
     """LIBOMPTARGET_INFO, bit 16: the device's limits once, and each launch, in the words of LLVM's plugin."""
     build(tmp_path, bin_folder, "-O1", TARGETS, str(PROGRAMS / "gpu.c"), "-o", "gpu", "-lm")

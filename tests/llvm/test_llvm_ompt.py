@@ -21,6 +21,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "whole"
 
 
+@pytest.mark.slow
 def test_each_event_with_its_line(program: Path) -> None:
     """The same constructs, lines and launches as of gcc's program; clang's maps are blocks of their own."""
     lines = with_lines(run(program, OMP_NUM_THREADS="4").out, program)
@@ -43,10 +44,12 @@ def test_both_streams_agree() -> None:
     assert teams("ompt_gcc.txt") == teams("ompt_clang.txt") == ["1", "3"]
 
 
+@pytest.mark.slow
 def test_a_disabled_tool_is_told_nothing(program: Path) -> None:
     assert run(program, OMP_NUM_THREADS="4", OMP_TOOL="disabled").out == "1, on the device\n"
 
 
+@pytest.mark.slow
 def test_the_device_process_starts_no_tool(program: Path, tmp_path: Path) -> None:
     """libomp is there, too: it would find the host's OMP_TOOL_LIBRARIES."""
     (tmp_path / "tool.c").write_text(

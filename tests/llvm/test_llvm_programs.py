@@ -13,6 +13,7 @@ from llvm_tools import HALVES, PROGRAMS, compile_clang, environment, needs_clang
 pytestmark = needs_clang
 
 
+@pytest.mark.slow
 def test_maps_go_to_the_device_and_back(tmp_path: Path) -> None:
     """The region runs in the device's process; its own copies stay there."""
     done = run(compile_clang(tmp_path, PROGRAMS / "maps.c"), GOMPY_STATS="1")
@@ -20,12 +21,14 @@ def test_maps_go_to_the_device_and_back(tmp_path: Path) -> None:
     assert (done.rc, done.err) == (0, "libgompy: regions: 4 on device 0 (intelmic), 0 on the host\n")
 
 
+@pytest.mark.slow
 def test_disabled_offloading_runs_on_the_host(tmp_path: Path) -> None:
     """OMP_TARGET_OFFLOAD=disabled: clang's host version."""
     done = run(compile_clang(tmp_path, PROGRAMS / "maps.c"), OMP_TARGET_OFFLOAD="disabled")
     assert (done.rc, done.out, done.err) == (0, "0 1 0 2997 104 3101\n8 9 1 1\n", "")
 
 
+@pytest.mark.slow
 def test_structs_mappers_globals_lambdas(tmp_path: Path) -> None:
     """Variables are built on the device before its first region, and destroyed before it ends."""
     done = run(compile_clang(tmp_path, PROGRAMS / "structs.cpp"))
@@ -36,6 +39,7 @@ def test_structs_mappers_globals_lambdas(tmp_path: Path) -> None:
     assert (done.rc, done.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_tasks_and_a_device_that_is_not_there(tmp_path: Path) -> None:
     """libomp's helper tasks offload; a number that is no device's ends the program in LLVM's words, with the place."""
     done = run(compile_clang(tmp_path, PROGRAMS / "tasks.c", "-g"))
@@ -48,6 +52,7 @@ def test_tasks_and_a_device_that_is_not_there(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_gcc_and_clang_in_one_program(tmp_path: Path, bin_folder: Path) -> None:
     """One device, one table of mappings: gcc's region gets what clang's has left there."""
     subprocess.run(
@@ -61,6 +66,7 @@ def test_gcc_and_clang_in_one_program(tmp_path: Path, bin_folder: Path) -> None:
     assert (done.rc, done.err) == (0, "libgompy: regions: 2 on device 0 (intelmic), 0 on the host\n")
 
 
+@pytest.mark.slow
 def test_info_in_llvm_s_words(tmp_path: Path) -> None:
     """LIBOMPTARGET_INFO tells of arguments with their names, of new and removed mappings."""
     done = run(compile_clang(tmp_path, PROGRAMS / "maps.c", "-g"), LIBOMPTARGET_INFO="-1")
@@ -81,6 +87,7 @@ COMMON = "1 100000 60, 1\n21 100000\nnone\n"
 NO_ROOM = "libgompy: llvm_omp_target_alloc_host: no room at an address that host and device have\n"
 
 
+@pytest.mark.slow
 def test_memory_at_the_same_address(tmp_path: Path) -> None:
     """llvm_omp_target_alloc_host and _shared: device and host see each other's writes, also under GOMPY_CHECK."""
     program = compile_clang(tmp_path, PROGRAMS / "common_memory.c")
@@ -89,6 +96,7 @@ def test_memory_at_the_same_address(tmp_path: Path) -> None:
         assert (done.rc, done.out, done.err) == (0, COMMON, NO_ROOM), more
 
 
+@pytest.mark.slow
 def test_interop_objects(tmp_path: Path) -> None:
     """They are those of gcc's `interop`; the host has none."""
     program = compile_clang(tmp_path, PROGRAMS / "interop.c", "-fopenmp-version=51")
@@ -97,6 +105,7 @@ def test_interop_objects(tmp_path: Path) -> None:
     assert done.out.splitlines() == ["1 gompy", "0 0 0", "1 0", "fr_name", "1 1", "1"]
 
 
+@pytest.mark.slow
 def test_gompy_run_takes_a_program_of_plain_clang(tmp_path: Path, bin_folder: Path) -> None:
     """Without LD_LIBRARY_PATH it would use LLVM's library; `gompy run` puts ours before it."""
     program = compile_clang(tmp_path, PROGRAMS / "maps.c")
@@ -106,6 +115,7 @@ def test_gompy_run_takes_a_program_of_plain_clang(tmp_path: Path, bin_folder: Pa
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 1 999 2997 104 3101\n7 8 1 0\n", "")
 
 
+@pytest.mark.slow
 def test_routines_that_no_directive_calls(tmp_path: Path) -> None:
     """Info for one of two regions, locked memory, what a device is: all but the device's name as LLVM's library has it
     where the device shares the program's memory."""
@@ -123,6 +133,7 @@ def test_routines_that_no_directive_calls(tmp_path: Path) -> None:
     assert re.match(told, own.err) and "llvm_omp_target_lock_mem: not implemented: the device has" in own.err
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("compiler", ["clang-16", "gcc"])
 def test_a_library_comes_and_goes(tmp_path: Path, compiler: str) -> None:
     """Its image with it: the second time its variable is new.  The program may know nothing of OpenMP."""

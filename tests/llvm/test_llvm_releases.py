@@ -27,6 +27,7 @@ def clangs() -> list[str]:
     return found + [path for path in os.environ.get("GOMPY_TEST_CLANGS", "").split(":") if path]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.skipif(not clangs(), reason="not installed: clang-16 and libomp-16-dev, or another release's")
 @pytest.mark.parametrize("path", clangs())
 @pytest.mark.parametrize("source", WORDS)
@@ -45,6 +46,7 @@ def test_each_clang(tmp_path: Path, bin_folder: Path, path: str, source: str) ->
     assert (ran.rc, ran.out, ran.err) == (0, WORDS[source], "")
 
 
+@pytest.mark.slow
 @needs_clang
 def test_entries_of_clang_20(tmp_path: Path) -> None:
     """The form with a version and a kind: entries of another kind are not ours."""
@@ -57,6 +59,7 @@ def test_entries_of_clang_20(tmp_path: Path) -> None:
     assert done.err == "6 entries\nlibgompy: regions: 4 on device 0 (intelmic), 0 on the host\n"
 
 
+@pytest.mark.slow
 @needs_clang
 def test_older_forms(tmp_path: Path) -> None:
     """Each entry point that clang 5 to 15 called does what the newer ones do, and what it does in LLVM's library."""
@@ -67,6 +70,7 @@ def test_older_forms(tmp_path: Path) -> None:
     assert run(program, LD_LIBRARY_PATH="/usr/lib/llvm-16/lib").out == done.out
 
 
+@pytest.mark.slow
 @needs_clang
 def test_attach(tmp_path: Path) -> None:
     """A pointer is attached where it or what it points to is new, or `always` is said; the host's stays."""
@@ -74,6 +78,7 @@ def test_attach(tmp_path: Path) -> None:
     assert (done.rc, done.out, done.err) == (0, "11 21 21 11\n1 0\n", "")
 
 
+@pytest.mark.slow(sample=1)
 @needs_clang
 @pytest.mark.parametrize(("number", "word"), [(17, "Libomptarget"), (19, "omptarget"), (22, "omptarget")])
 def test_words_of_messages(tmp_path: Path, number: int, word: str) -> None:
@@ -84,6 +89,7 @@ def test_words_of_messages(tmp_path: Path, number: int, word: str) -> None:
     assert f"tasks.c:22:1: {word} fatal error 1: " in done.err
 
 
+@pytest.mark.slow
 @needs_clang
 def test_a_structs_range_since_17(tmp_path: Path) -> None:
     """It begins where its first member does; before it began at a multiple of 8, which may extend what is mapped."""

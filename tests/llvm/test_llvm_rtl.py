@@ -18,6 +18,7 @@ def below_llvm(program: Path, *arguments: str, **more: str) -> Run:
     return run(program, *arguments, **{"LD_LIBRARY_PATH": str(RTLDIR)} | more)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("newer", ["0", "1"])
 def test_maps(tmp_path: Path, newer: str) -> None:
     """By either of the names that LLVM 16 looks for; without our folder LLVM's device is the program itself."""
@@ -28,6 +29,7 @@ def test_maps(tmp_path: Path, newer: str) -> None:
     assert run(program, LD_LIBRARY_PATH="", GOMPY_STATS="1").err == ""
 
 
+@pytest.mark.slow
 def test_info_is_told_once(tmp_path: Path) -> None:
     """By libomptarget: libgompy, which has the same variable, is silent."""
     told = below_llvm(compile_clang(tmp_path, PROGRAMS / "maps.c"), LIBOMPTARGET_INFO="-1").err.splitlines()
@@ -36,6 +38,7 @@ def test_info_is_told_once(tmp_path: Path) -> None:
     assert len(kernels) == 4, told
 
 
+@pytest.mark.slow
 def test_structs_mappers_globals_lambdas(tmp_path: Path) -> None:
     """libomptarget calls constructors and destructors: once each, destructors in the order of the constructors."""
     done = below_llvm(compile_clang(tmp_path, PROGRAMS / "structs.cpp"))
@@ -46,11 +49,13 @@ def test_structs_mappers_globals_lambdas(tmp_path: Path) -> None:
     assert (done.rc, done.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_tasks(tmp_path: Path) -> None:
     """Regions with nowait, in several threads at once."""
     assert below_llvm(compile_clang(tmp_path, PROGRAMS / "tasks.c", "-DGOOD")).out.splitlines() == ["5 10", "4950 4950"]
 
 
+@pytest.mark.slow
 def test_two_devices(tmp_path: Path) -> None:
     """Each with memory of its own."""
     done = below_llvm(compile_clang(tmp_path, PROGRAMS / "devices.c"), OFFLOAD_EMUL_NUM="2", GOMPY_STATS="1")
@@ -58,6 +63,7 @@ def test_two_devices(tmp_path: Path) -> None:
     assert done.err == "libgompy: regions: 1 on device 0 (intelmic), 1 on device 1 (intelmic), 0 on the host\n"
 
 
+@pytest.mark.slow
 def test_a_library_comes_and_goes(tmp_path: Path) -> None:
     """Its image with it: the second time its variable is new."""
     library = compile_clang(tmp_path, PROGRAMS / "module.c", "-DMODULE", "-shared", "-fPIC", name="module.so")
@@ -66,6 +72,7 @@ def test_a_library_comes_and_goes(tmp_path: Path) -> None:
     assert (done.rc, done.out, done.err) == (0, "6 7\n6 7\n", "")
 
 
+@pytest.mark.slow
 def test_unified_shared_memory(tmp_path: Path) -> None:
     """Refused with a line that says what to do; and that helps."""
     program = compile_clang(tmp_path, PROGRAMS / "unified.c")
@@ -80,6 +87,7 @@ def test_unified_shared_memory(tmp_path: Path) -> None:
     assert "(shared), 0 on the host" in good.err
 
 
+@pytest.mark.slow
 def test_a_region_that_faults(tmp_path: Path) -> None:
     """The message names the region and the address."""
     done = below_llvm(compile_clang(tmp_path, PROGRAMS / "unmapped.c", "-g"))
@@ -87,6 +95,7 @@ def test_a_region_that_faults(tmp_path: Path) -> None:
     assert re.search(r"libgomp: device 0 \(intelmic\): region .*main.*: signal 11 .* it is the host's", done.err)
 
 
+@pytest.mark.slow
 def test_disabled_offloading(tmp_path: Path) -> None:
     """OMP_TARGET_OFFLOAD=disabled: no device."""
     done = below_llvm(compile_clang(tmp_path, PROGRAMS / "maps.c"), OMP_TARGET_OFFLOAD="disabled")

@@ -21,6 +21,7 @@ UNCHECKED = (
 WORDS = "1 6 6 6 11\n1 2\n2 1\n1 6 7 0\n"
 
 
+@pytest.mark.slow
 def test_unified_shared_memory(tmp_path: Path) -> None:
     """What is not mapped with `close` is the program's own, without asking for it; 0 has the host run the regions."""
     program = compile_clang(tmp_path, PROGRAMS / "unified.c")
@@ -35,6 +36,7 @@ def test_unified_shared_memory(tmp_path: Path) -> None:
     assert (done.rc, done.out, done.err) == (0, WORDS, UNCHECKED)
 
 
+@pytest.mark.slow
 def test_it_says_what_llvm_s_library_says(tmp_path: Path) -> None:
     """LLVM's device for x86_64 is the program, too."""
     program = compile_clang(tmp_path, PROGRAMS / "unified.c")
@@ -43,6 +45,7 @@ def test_it_says_what_llvm_s_library_says(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (WORDS, "")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", ["maps.c", "structs.cpp"])
 def test_without_requires_maps_are_copies(tmp_path: Path, name: str) -> None:
     """As with LLVM's library, where what is not copied back is not seen; variables are built and destroyed."""
@@ -51,6 +54,7 @@ def test_without_requires_maps_are_copies(tmp_path: Path, name: str) -> None:
     assert (done.rc, done.err, done.out) == (0, "", run(program).out)
 
 
+@pytest.mark.slow
 def test_gcc_and_clang_in_one_program(tmp_path: Path, bin_folder: Path) -> None:
     """gcc's region uses the program's memory, and clang's its copy."""
     subprocess.run(

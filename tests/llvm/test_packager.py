@@ -34,6 +34,7 @@ def packs(folder: Path, tool: str | Path, *words: str) -> bytes:
     return (folder / "out").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not THEIRS, reason="not installed: clang-tools-16")
 def test_the_bytes_are_those_of_llvms(tmp_path: Path) -> None:
     """Of one image and of two, of each kind, by the file's extension."""
@@ -65,6 +66,7 @@ def test_messages(tmp_path: Path, words: list[str], error: str) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not chosen(), reason="not installed: clang-16 and libomp-16-dev")
 def test_a_clang_without_one(tmp_path: Path, bin_folder: Path) -> None:
     """Ours is the one that clang starts, and the program's regions run on the device."""

@@ -51,12 +51,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @has_driver
 def test_cuda_in_two_files(folder: Path) -> None:
     """A kernel calls a function of another object; a variable is found by its host address."""
     assert linked(folder, "main.o", "part.o") == WANTED
 
 
+@pytest.mark.slow
 @has_driver
 def test_cuda_and_openmp(folder: Path) -> None:
     """One image for both languages, registered with the runtime of each."""

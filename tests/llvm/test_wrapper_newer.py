@@ -87,6 +87,7 @@ def program(folder: Path, wrapper: Path, *objects: str) -> Path:
     return folder / "prog"
 
 
+@pytest.mark.slow(sample=1)
 @needs_clang
 @pytest.mark.parametrize("last", [WRAPPER, STOCK])
 @pytest.mark.parametrize("stock", [False, True])
@@ -111,6 +112,7 @@ def test_a_relocatable_object(folder: Path, last: Path, stock: bool) -> None:
     assert stock or "regions: 2 on device 0 (intelmic), 0 on the host" in done.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 def test_r_of_the_line_is_relocatable(folder: Path) -> None:
     """clang -r: what the object registers, the program does not register again."""
@@ -118,6 +120,7 @@ def test_r_of_the_line_is_relocatable(folder: Path) -> None:
     assert good(folder, program(folder, WRAPPER, "all.o")).stdout == "42\n"
 
 
+@pytest.mark.slow(sample=1)
 @needs_clang
 @pytest.mark.parametrize("jobs_", ["2", "jobserver"])
 def test_jobs_make_the_same(folder: Path, tmp_path: Path, jobs_: str) -> None:
@@ -166,6 +169,7 @@ def test_no_makeflags_crash(text: str) -> None:
     assert jobs.Tokens(f"--jobserver-auth={text}").take() == b"" or "," in text
 
 
+@pytest.mark.slow
 @needs_clang
 def test_time_trace(folder: Path, tmp_path: Path) -> None:
     """Chrome's form; steps of other processes are in it; short ones are left out."""
@@ -185,6 +189,7 @@ def test_time_trace(folder: Path, tmp_path: Path) -> None:
     assert "--wrapper-time-trace-granularity=x: it must be a number of microseconds" in done.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 @pytest.mark.parametrize(("target", "kind"), [(TARGET, "-analysis=asm-printer"), (GPU, "=inline")])
 @pytest.mark.parametrize("form", ["-Rpass{}", "-Wl,--pass-remarks{}"])
@@ -212,6 +217,7 @@ def test_offload_opt(tmp_path: Path, bin_folder: Path) -> None:
     assert done.returncode and "-no-such-option" in done.stderr
 
 
+@pytest.mark.slow
 @needs_clang
 def test_builtin_bitcode(tmp_path: Path, bin_folder: Path) -> None:
     """A function of the library is linked in, and is the image's own; another target's is left out."""
@@ -271,6 +277,7 @@ def test_whole_archive_and_should_extract(folder: Path, tmp_path: Path) -> None:
     assert targets("--should-extract=sm_80", "libmore.a") == ["sm_80"]
 
 
+@pytest.mark.slow
 @needs_clang
 def test_members_for_any_architecture(tmp_path: Path) -> None:
     """A member for a processor is taken for each setting of it, one that is generic for each processor."""

@@ -45,6 +45,7 @@ def ran(folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("level", ["O0", "O3"])
 def test_opt_level(tmp_path: Path, bin_folder: Path, level: str) -> None:
     """The image is compiled with it."""
@@ -55,6 +56,7 @@ def test_opt_level(tmp_path: Path, bin_folder: Path, level: str) -> None:
     assert ran(tmp_path) == (0, "42\n")
 
 
+@pytest.mark.slow
 def test_bitcode_library(tmp_path: Path, bin_folder: Path) -> None:
     """A function that only the library has; a library for another target is left out."""
     (tmp_path / "twice.c").write_text(LIBRARY)
@@ -69,6 +71,7 @@ def test_bitcode_library(tmp_path: Path, bin_folder: Path) -> None:
     assert "--bitcode-library=twice.bc: it must be KIND-TRIPLE-ARCH=PATH" in done.stderr
 
 
+@pytest.mark.slow
 def test_embed_bitcode(tmp_path: Path, bin_folder: Path) -> None:
     """The image is LLVM IR, which no device here takes: the host runs the region."""
     done = build(tmp_path, bin_folder, "-Wl,--embed-bitcode")

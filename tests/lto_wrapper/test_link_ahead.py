@@ -160,6 +160,7 @@ def test_temporary_files_go_to_a_folder_with_a_blank(tmp_path: Path, options: tu
     no_leftovers(links.scratch)
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -187,6 +188,7 @@ def test_the_guess_is_right(links: Links, options: tuple[str, ...]) -> None:
     assert program == links.link("-fdiagnostics-color=never", *more, GOMPY_LINK_AHEAD="0")[0]
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(
     "case",
     [
@@ -232,6 +234,7 @@ def test_what_is_unusual_is_left_to_python(links: Links, case: str) -> None:
     assert program and not ahead and len(commands) == 1
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("file", ["begun", "x.res", "0.main.o", "1.a.o"])
 @pytest.mark.parametrize("debug", [(), ("-O1", "-g")], ids=["", "debug"])
 def test_a_wrong_guess_is_done_again(links: Links, file: str, debug: tuple[str, ...]) -> None:
@@ -270,6 +273,7 @@ int a(int x)
 """
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     ("locale", "quote"),
     [
@@ -363,6 +367,7 @@ def test_a_python_that_a_program_starts(links: Links) -> None:
     no_leftovers(links.scratch)
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("cache", ["0", "1"])
 @pytest.mark.parametrize("stays", [True, False])
 def test_a_python_that_has_no_descriptors(links: Links, stays: bool, cache: str) -> None:
@@ -418,6 +423,7 @@ def test_a_limit_of_file_sizes(links: Links) -> None:
     no_leftovers(links.scratch)
 
 
+@pytest.mark.slow
 def test_symbols_are_resolved_alike(links: Links) -> None:
     """Strong, common and weak definitions in several objects, in either order: the guess holds."""
     texts = (

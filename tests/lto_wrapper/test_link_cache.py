@@ -152,6 +152,7 @@ def plugin_store(folder: Path) -> Path:
     return Path(loops.build(host.choose(), store, lambda text: None).loops)
 
 
+@pytest.mark.slow
 def test_a_plugin_of_the_store_is_a_part(links: Links) -> None:
     """Links that take it are kept; another one in its place, and none, are other links."""
     check = "-foffload-options=-foffload-check"
@@ -181,6 +182,7 @@ def test_a_link_that_says_something_says_it_again(links: Links) -> None:
     assert said[0] == said[1] and "no device code" in said[0][1] and not links.entries()
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     "options", [("-v",), ("-save-temps",), ("-foffload-options=-ldl",), ("-foffload-options=-march=native",)]
 )
@@ -225,6 +227,7 @@ def exchanged(path: Path) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("change", [damaged, cut, strangers, linked, exchanged])
 def test_entries_that_are_not_believed(links: Links, change: Callable[[Path], None]) -> None:
     """They are made again."""
@@ -268,6 +271,7 @@ def compiled_and_linked(links: Links, tmp: Path, *sources: Path) -> tuple[bool, 
     return links.starts() > before, output.read_bytes()
 
 
+@pytest.mark.slow
 def test_compiled_and_linked_in_one_go(links: Links) -> None:
     """The objects' names do not count, what is in them does."""
     sources = [links.folder / "main.c", links.folder / "a.c"]

@@ -186,6 +186,7 @@ def test_response_file_and_verbose(objects: dict[str, Path], tmp_path: Path) -> 
     assert "-v" in (tmp_path / "fake.words").read_text().split("\n")
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("how", ["-save-temps", "-save-temps=obj", "-save-temps=cwd"])
 def test_kept_files(objects: dict[str, Path], tmp_path: Path, how: str) -> None:
     """GCC's names, and the program runs; the plugin keeps its own files with the plain word only.
@@ -338,6 +339,7 @@ def mends(release: int) -> str:
     return f"gompy links and runs device code of {NAMED} only: compile it with gompcc, {last}"
 
 
+@pytest.mark.slow(sample=13)
 @pytest.mark.parametrize("release", [11, *(n for n in SUPPORTED if n != STOCK_MAJOR), 99])
 @pytest.mark.parametrize("mode", ["ours", "lto", "plain"])
 def test_object_of_another_gcc_is_refused(objects: dict[str, Path], tmp_path: Path, mode: str, release: int) -> None:

@@ -163,6 +163,7 @@ UNITS: dict[str, list[list[str]]] = {
 }
 
 
+@pytest.mark.slow(sample=24)
 @pytest.mark.parametrize("name", UNITS)
 def test_known_cases(recorder: Recorder, name: str) -> None:
     words = recorder.compare(UNITS[name], LINE)
@@ -234,6 +235,7 @@ def conflicting(units: list[list[str]]) -> bool:
     return any(len([w for w in unit if w in kind]) > 1 for unit in units for kind in kinds)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     st.lists(st.lists(st.sampled_from(POOL), max_size=5, unique=True), min_size=1, max_size=4).filter(

@@ -84,6 +84,7 @@ def test_without_g_the_object_is_told(tools: Tools) -> None:
     assert done.stderr == f"mkoffload: warning: {WHY}; its regions run on the host; {mend} [-Woffload-host]\n"
 
 
+@pytest.mark.slow
 @has_all
 def test_the_warning_can_be_off_or_an_error(tools: Tools) -> None:
     both = ("-Werror=offload-host", "-Wno-offload-host")

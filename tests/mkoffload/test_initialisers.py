@@ -87,6 +87,7 @@ def link(folder: Path, sources: dict[str, str], *options: str) -> tuple[Path, st
     return folder / "program", done.stderr
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("options", [["-O0"], ["-O2", "-g"]])
 def test_constructors_and_destructors_run_on_the_device(tmp_path: Path, options: list[str]) -> None:
     """Objects, arrays, heap, vtables, inline variables, order; destructors before the device goes, on each device."""
@@ -100,6 +101,7 @@ def test_constructors_and_destructors_run_on_the_device(tmp_path: Path, options:
     assert sum(line.endswith("host") for line in lines) == 5
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("host", ['H h ("a host");', 'static bool entry = (std::puts ("a host"), true);'])
 def test_what_the_host_alone_may_do_is_done_once(tmp_path: Path, host: str, level: str) -> None:
@@ -150,6 +152,7 @@ int main ()
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("more", [(), ("-foffload-options=-fdump-tree-optimized-raw",)])
 def test_initialisers_by_priority(tmp_path: Path, more: tuple[str, ...]) -> None:
     """Each priority has a function of its own: that of the host's variable does not keep the others from the device.
@@ -263,6 +266,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("options", [["-O0"], ["-O2"], ["-O2", "-flto", "-ffat-lto-objects"]])
 def test_functions_with_the_attributes(tmp_path: Path, options: list[str]) -> None:
     """Constructor and destructor functions of the device run there as well, the host's on the host alone."""

@@ -211,6 +211,7 @@ def first_function(library: ctypes.CDLL) -> int:
     return int(ctypes.c_uint64.from_address((ctypes.c_uint64 * 4).in_dll(library, "__OFFLOAD_TARGET_TABLE__")[0]).value)
 
 
+@pytest.mark.slow
 def test_cxx_image_has_no_constructors_and_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Virtual calls, exceptions, lambdas, templates, containers; called here as the device process will."""
     path = compile_c(CXX, tmp_path / "x.o", "ours", gcc="g++", suffix=".cc")
@@ -302,6 +303,7 @@ end program
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran")
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_copies_that_no_map_reaches_are_warned_of(tmp_path: Path, level: str) -> None:

@@ -86,6 +86,7 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("archive", [False, True], ids=["objects", "archive"])
 @pytest.mark.parametrize(
     "options",

@@ -47,6 +47,7 @@ def errors(text: str) -> list[str]:
     return [line.removeprefix(ERROR) for line in text.split("\n") if line.startswith(ERROR)]
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize("source", [FUNCTION, VARIABLE], ids=["function", "variable"])
 @pytest.mark.parametrize("options", [("-O2",), ("-O2", "-g"), ("-O0",), ("-O2", "-flto")], ids=" ".join)
 def test_source_line_of_a_temporary_object(source: str, options: tuple[str, ...], tmp_path: Path) -> None:

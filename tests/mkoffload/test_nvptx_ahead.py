@@ -143,6 +143,7 @@ def test_the_first_program_has_its_own_code_compiled_only(first_program: Callabl
     assert not cached & ahead()
 
 
+@pytest.mark.slow
 @has_all
 @needs("gcc")
 @has_compiler

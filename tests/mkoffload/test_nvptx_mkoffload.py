@@ -142,6 +142,7 @@ BARRIERS = (
 # --- the record -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(sample=1)
 @has_compiler
 @pytest.mark.parametrize(("model", "source"), [("omp", OMP), ("acc", ACC)])
 @pytest.mark.parametrize("pie", [False, True])
@@ -245,6 +246,7 @@ def test_entries_stand_in_the_hosts_order(tools: Tools) -> None:
     assert shown.index("first$linkptr") < shown.index("  second", shown.index("first$linkptr"))
 
 
+@pytest.mark.slow(sample=1)
 @has_compiler
 @pytest.mark.parametrize("flags", [["-flto"], ["-flto", "-ffat-lto-objects"], []])
 def test_several_objects_archives_and_lto(tools: Tools, flags: list[str]) -> None:
@@ -296,6 +298,7 @@ def test_objects_of_both_compilers_joined_and_stripped(tools: Tools) -> None:
     assert done.returncode == 1 and "joined.o: joins objects of gompcc and of gcc, and its symbols" in done.stderr
 
 
+@pytest.mark.slow
 @has_compiler
 @needs("gfortran", "g++")
 def test_libraries_of_the_device_are_found(tools: Tools) -> None:
@@ -314,6 +317,7 @@ def test_libraries_of_the_device_are_found(tools: Tools) -> None:
     assert tools.ok("gompc++", "-fopenmp", "-foffload=nvptx-none", "b.cc", "-o", "b") == ""
 
 
+@pytest.mark.slow(sample=3)
 @has_compiler
 @pytest.mark.parametrize(
     ("clauses", "body"),
@@ -406,6 +410,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow(sample=2)
 @has_compiler
 @pytest.mark.parametrize(("pragma", "body", "said"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_what_ptx_cannot_do_is_said_of_region_and_line(tools: Tools, pragma: str, body: str, said: str) -> None:
@@ -431,6 +436,7 @@ def test_exceptions(tools: Tools) -> None:
     assert "mkoffload: error: a.cc:4:9: target region ‘main._omp_fn.0’ needs exceptions" in done.stderr
 
 
+@pytest.mark.slow
 @has_compiler
 @needs("gfortran", "g++")
 def test_libraries_that_the_device_has_not(tools: Tools) -> None:

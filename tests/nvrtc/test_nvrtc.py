@@ -86,6 +86,7 @@ NVRTC_ERROR_INVALID_PROGRAM
 """
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 @has_driver
 @needs("g++")
@@ -150,6 +151,7 @@ def test_not_implemented(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().err == line
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_machine_code_is_ptx() -> None:
     """For sm_70 the CUBIN is the PTX, for compute_70 it has no bytes; options change the code."""
@@ -164,6 +166,7 @@ def test_machine_code_is_ptx() -> None:
     assert program.call("GetCUBIN", ctypes.create_string_buffer(9)) == "INVALID_PROGRAM"
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_headers(tmp_path: Path) -> None:
     """In memory first, also above their folder; then -I, whose changes are noticed; the source's folder."""
@@ -186,6 +189,7 @@ def test_headers(tmp_path: Path) -> None:
     assert program.text("ProgramLog").startswith("nvrtc (gompy): error: header '/absolute.h': names outside")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_log() -> None:
     """Warnings of a program that is compiled, the second time, too; an expression that names nothing."""
@@ -200,6 +204,7 @@ def test_log() -> None:
     assert program.text("ProgramLog").startswith("name expressions:1:")
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_default_device() -> None:
     """Functions without a word are the device's."""
@@ -210,6 +215,7 @@ def test_default_device() -> None:
     assert program.compile("-default-device") == "NVRTC_SUCCESS"
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_threads() -> None:
     """Several at once; the others' programs are not touched."""

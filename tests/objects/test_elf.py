@@ -76,6 +76,7 @@ def test_sections_symbols_and_relocations_as_pyelftools_reads_them(objects: dict
             assert expected_relocations
 
 
+@pytest.mark.slow
 def test_many_sections(tmp_path: Path) -> None:
     """More than 65280 sections: the real number and the symbols' section indices stand elsewhere."""
     source = tmp_path / "many.s"
@@ -240,6 +241,7 @@ def exercise(data: bytes) -> None:
         assert str(error).startswith("x.o: ")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_damaged_files_give_an_elf_error_and_nothing_else(objects: dict[str, Path], data: st.DataObject) -> None:

@@ -109,6 +109,7 @@ def test_rule_of_each_image() -> None:
     assert rule_for(TARGET_NVPTX, False) is ptx_name and rule_for(GCN.name, False) is renumbered_name
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("partition", ["1to1", "none"])
 def test_names_that_lto_wrapper_makes_agree(tools: Tools, partition: str) -> None:
     """docs/lto.md's example: variables that other partitions keep to themselves get names of ours."""
@@ -130,6 +131,7 @@ def test_names_that_ptx_has_otherwise_agree(tools: Tools) -> None:
     assert tools.ok("gompy", "inspect", "--check", "call").endswith("1 image: agree\n")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("option", ["-foffload=disable", "-static"])
 def test_a_program_without_image_does_not_agree(tools: Tools, option: str) -> None:
     sources = fruits(tools)

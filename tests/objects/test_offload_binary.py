@@ -103,6 +103,7 @@ def reads(data: bytes, file: str = "noise") -> Inspected:
     return whole
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_no_binary_crashes_the_reader(data: st.DataObject) -> None:
@@ -261,6 +262,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(gompy), *arguments], cwd=folder, capture_output=True, text=True)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", ["prog", "prog.nopie", "prog.stripped"])
 def test_images_are_changed(folder: Path, name: str) -> None:
     image = (folder / "image.so").read_bytes()

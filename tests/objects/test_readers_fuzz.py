@@ -81,6 +81,7 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", NAMES)
 def test_mutations(inputs: Inputs, name: str) -> None:
     chance = random.Random(name)
@@ -161,6 +162,7 @@ PATHOLOGICAL = {
 }
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("options", [("-no-pie",), ("-pie",), ("-c",)])
 @pytest.mark.parametrize("case", PATHOLOGICAL)
 def test_search_for_images_is_bounded(tmp_path: Path, case: str, options: tuple[str, ...]) -> None:

@@ -138,6 +138,7 @@ def test_header() -> None:
         decode.parse_header(struct.pack("<hhBBH", 12, 0, 0, 0, 7))
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(("name", "family"), [("apple.o", "offload"), ("apple.fat.o", "lto"), ("apple.slim.o", "lto")])
 def test_table_names(inputs: Inputs, name: str, family: str) -> None:
     """Names come from the streams alone; the static scalar's stands in the tree stream only."""

@@ -40,6 +40,7 @@ def symbol_values(path: Path) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("name", ["prog", "prog.nopie", "lib.so", "prog.mic"])
 def test_linked_tables_against_readelf(inputs: Inputs, name: str) -> None:
     found = tables.read_tables(view(inputs[name]))

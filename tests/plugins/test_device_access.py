@@ -164,6 +164,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "access"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are those of x86-64")
 @pytest.mark.parametrize("what", [*WHAT, *(f"read {what}" for what in WHAT)])
 def test_accesses_at_the_same_time_race(program: Path, what: str) -> None:

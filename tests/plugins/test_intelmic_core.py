@@ -65,6 +65,7 @@ def cored(tools: Tools, *words: str, limit: str = "unlimited") -> tuple[subproce
     return done, [*(path for path in sorted(tools.work.glob("core*")) if path not in images), *images]
 
 
+@pytest.mark.slow(sample=1)
 @needs("gdb")
 @pytest.mark.parametrize(
     ("word", "signal", "line"),

@@ -133,6 +133,7 @@ def ask(program: Path, what: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("what", ["e", "t", "p"])
 def test_objects_of_the_device(program: Path, what: str) -> None:
     """What a region throws, asks and calls is the device's own, of the program's classes and of the library's."""
@@ -148,6 +149,7 @@ def test_exception_that_nobody_catches(program: Path) -> None:
     assert "region uncaught._omp_fn.0 (types.cc:" in done.stderr and "signal 6 (Aborted)" in done.stderr
 
 
+@pytest.mark.slow
 def test_types_that_two_libraries_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two libraries and the program throw the same types in regions of their own; the first image's is everybody's."""
     monkeypatch.setenv("GOMPY_ACCEL", "gcc")

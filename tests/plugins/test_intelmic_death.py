@@ -111,6 +111,7 @@ ADDRESS = r"0x[0-9a-f]+"
 HOSTS = rf"address {ADDRESS} is not mapped on the device: it is the host's \([^)]+\); was a map clause forgotten\?"
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize(
     ("function", "argument", "message"),
     [
@@ -207,6 +208,7 @@ def test_memory_of_another_device(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("kind", ["stack", "heap", "global", "library", "anonymous"])
 def test_host_addresses_fault(tmp_path: Path, kind: str) -> None:
     """Whatever the host has at an address, the device has nothing there: in repeated starts, with ASLR and without."""
@@ -432,6 +434,7 @@ finish()
 KILLS = int(os.environ.get("GOMPY_TEST_KILLS", "30"))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120 + 5 * KILLS)
 def test_random_kills(tmp_path: Path) -> None:
     """SIGKILL for host or device in a random moment leaves no process, no folder, and never hangs.
@@ -490,6 +493,7 @@ while True:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_under_valgrind(tmp_path: Path) -> None:
     """OFFLOAD_EMUL_RUN: the device runs under valgrind, which knows the image by file name and line."""

@@ -137,6 +137,7 @@ finish()
     assert (done.stdout, done.stderr, done.returncode) == ("good\n", "", 0)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("limit", [False, True])
 def test_first_copies(tmp_path: Path, limit: bool) -> None:
     """Pieces of blocks without pages, in any order and again, whole blocks and reused ones: the memory is right.
@@ -269,6 +270,7 @@ finish()
     assert done.stdout.split()[2] == "4"
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(
     ("env", "threads"),
     [

@@ -189,6 +189,7 @@ def counts(tools: Tools, *arguments: int, limit: str = "") -> tuple[int, int, in
     return host, device, memory
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(
     ("kib", "at", "part"),
     [(32768, 0, 32768), (32768, 4096, 20000), (65536, 5000, 40000), (24576, 123456, 8192)],

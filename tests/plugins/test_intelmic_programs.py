@@ -137,6 +137,7 @@ end program
     assert "exit (5) called on the device" in done.stderr
 
 
+@pytest.mark.slow
 def test_exceptions_and_streams(tmp_path: Path) -> None:
     """C++ in a region: containers, exceptions, output."""
     program = build(
@@ -191,6 +192,7 @@ def test_its_threads_have_little_of_their_own() -> None:
     assert int(size, 16) < 2048
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize(
     "env",
     [
@@ -307,6 +309,7 @@ def test_killed_program_leaves_nothing(tmp_path: Path) -> None:
     assert gone(devices[0])
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_a_fault_beside_other_threads(tmp_path: Path, check: str) -> None:
     """Others fault at the same time, or wait for the device with the runtime's lock held: one message, and the end."""

@@ -112,6 +112,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     return made
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("program", ["device", "both"])
 @pytest.mark.parametrize("case", FOUND)
 def test_address(tools: Tools, program: str, case: int) -> None:
@@ -151,6 +152,7 @@ def test_unmapped_pointer_faults_as_ever(tools: Tools, program: str) -> None:
     assert re.search(rf"signal 11 \(Segmentation fault\): address {address}", done.stderr)
 
 
+@pytest.mark.slow
 def test_program_at_low_addresses(tools: Tools) -> None:
     """A program that is not position-independent lies where libasan wants to be."""
     tools.ok(*["gompcc", "-g", "-no-pie", "-fno-pie", "-fopenmp", "-fsanitize=address", "faults.c", "-o", "low"])
@@ -158,6 +160,7 @@ def test_program_at_low_addresses(tools: Tools) -> None:
     assert "AddressSanitizer: stack-buffer-overflow" in tools.run("./low", "1").stderr
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("options", ["-flto", "-fopenacc -DACC", "-O0"])
 def test_other_ways_to_link(tools: Tools, options: str) -> None:
     source = FAULTS
@@ -268,6 +271,7 @@ def test_undefined_that_ends_the_program(tools: Tools, more: str) -> None:
     assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_languages(tools: Tools) -> None:
     tools.write(
         "v.cc",

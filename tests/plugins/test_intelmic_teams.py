@@ -283,6 +283,7 @@ def answer(program: Path, what: str, n: int, **env: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow(sample=19)
 @pytest.mark.parametrize("at_a_time", ["", "1", "3", "16"])
 @pytest.mark.parametrize("teams", [1, 2, 3, 7, 16, 200])
 def test_each_team_once(program: Path, teams: int, at_a_time: str) -> None:

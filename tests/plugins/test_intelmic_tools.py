@@ -115,6 +115,7 @@ def test_gdb_names_variables_of_a_region(tmp_path: Path) -> None:
     assert re.search(r"#0 +twice \(value=46\) at .*prog\.c:4\n#1 .* in main\._omp_fn.* at .*prog\.c:16\n", shown), shown
 
 
+@pytest.mark.slow(sample=1)
 @needs_gdb
 @pytest.mark.parametrize("options", [["-O0", "-gz"], ["-O2", "-g1", "-gdwarf-4"]])
 def test_gdb_in_methods_and_lambdas(tmp_path: Path, options: list[str]) -> None:
@@ -182,6 +183,7 @@ def perf_works(folder: Path) -> bool:
     return not subprocess.run(command, capture_output=True, timeout=60, check=False).returncode
 
 
+@pytest.mark.slow
 def test_perf_names_regions(tmp_path: Path) -> None:
     """A profile of the program and its device, read when both have ended."""
     if not perf_works(tmp_path):

@@ -72,6 +72,7 @@ def test_no_looking_beside_the_host_at_the_start(program: Path, counter: str, tm
     assert struct.unpack("5L", counts.read_bytes())[4] < 60
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 @pytest.mark.parametrize(
     ("loadavg", "processors", "what", "moves"),

@@ -28,6 +28,7 @@ def counted(done: Run, *regions: int) -> bool:
     return done.err == f"libgompy: regions: {words}, 0 on the host\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rtl", [NEWER, OLDER])
 def test_programs_by_clang(tmp_path: Path, rtl: str) -> None:
     """Maps, structs, variables, constructors, destructors; two devices."""
@@ -63,6 +64,7 @@ int main (void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("rtl", [NEWER, OLDER])
 def test_no_files_are_left(tmp_path: Path, rtl: str) -> None:
     """LLVM's plugin writes each image to a file of /tmp, and leaves it there."""
@@ -87,6 +89,7 @@ int main (int argc, char **argv)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("rtl", [NEWER, OLDER])
 def test_the_programs_own_files_stay(tmp_path: Path, rtl: str) -> None:
     """A library whose name begins as those of LLVM's files do."""
@@ -97,6 +100,7 @@ def test_the_programs_own_files_stay(tmp_path: Path, rtl: str) -> None:
     assert library.exists()
 
 
+@pytest.mark.slow
 def test_gcc_and_clang_on_one_device(tmp_path: Path, bin_folder: Path) -> None:
     """An image by gcc has no kernels by name: ours calls its regions."""
     words = [bin_folder / "gompcc", "-fopenmp", "-shared", "-fPIC", HALVES / "half_gcc.c", "-o", "libhalf_gcc.so"]
@@ -119,6 +123,7 @@ def test_an_image_by_gcc_on_an_older_plugin(tmp_path: Path, bin_folder: Path) ->
     assert said in done.err, done.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/usr/lib/llvm-16/bin/llvm-link").exists(), reason="not installed: llvm-16")
 @pytest.mark.parametrize("rtl", ["cuda", str(LLVM / "libomptarget.rtl.cuda.so.16")])
 def test_gpus(tmp_path: Path, bin_folder: Path, rtl: str) -> None:
@@ -134,6 +139,7 @@ def test_gpus(tmp_path: Path, bin_folder: Path, rtl: str) -> None:
     assert "in SPMD mode" in told and ("PluginInterface" in told) == (rtl == "cuda"), told
 
 
+@pytest.mark.slow
 def test_gpus_without_a_driver(tmp_path: Path) -> None:
     """LLVM's plugin finds no libcuda.so: a line says where ours is."""
     done = on_llvms(compile_clang(tmp_path, PROGRAMS / "maps.c"), GOMPY_LLVM_RTL="cuda")
@@ -160,6 +166,7 @@ def test_an_image_by_gcc_for_gpus(tmp_path: Path, bin_folder: Path) -> None:
     assert said in done.err, done.err
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("rtl", "why"),
     [

@@ -360,6 +360,7 @@ def test_launches_wake_no_thread(tools: Tools) -> None:
     assert min(int(tools.ok(program, "20000")) for _ in range(5)) < 20000 // 50
 
 
+@pytest.mark.slow
 def test_tasks_of_a_region(tools: Tools) -> None:
     """One thread makes tasks while others have not come to a barrier: GCC 12's libgomp hangs (nvptx_errata.py)."""
     program = build(tools, "tasks.c", TASKS, "-foffload=nvptx-none")
@@ -423,6 +424,7 @@ def test_openacc_under_the_stock_libgomp(tools: Tools) -> None:
     assert "nvptx_exec: kernel main$_omp_fn$2: launch gangs=3, workers=2, vectors=64" in done.stderr
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_memory_goes_back_while_queues_give_theirs(tools: Tools, check: str) -> None:
     """The driver's free waits for the queues, in which there are frees as well; blocks of this size are not kept."""
@@ -440,6 +442,7 @@ def test_a_trap_names_its_region(tools: Tools) -> None:
     assert f"libgomp: {said} in region work._omp_fn.0 on device 0 (" in done.stderr
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_a_failure_beside_other_threads(tools: Tools, check: str) -> None:
     """The program ends, whatever the others are doing, and nothing is said of what can't be given back."""
@@ -476,6 +479,7 @@ def test_fortran(tools: Tools) -> None:
     assert done.stdout == "  1.0  2.0  3.0   27.0   36.0\n" and "1 on device 0 (nvptx)" in done.stderr
 
 
+@pytest.mark.slow
 def test_frames_larger_than_gccs_stacks(tools: Tools) -> None:
     """A warp's own 300 KB, and another function's: GCC's plugin gives each warp 128 KiB."""
     program = build(tools, "frames.c", FRAMES, "-foffload=nvptx-none", "-O0")

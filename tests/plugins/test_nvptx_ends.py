@@ -66,6 +66,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     return made
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("check", ["0", "1"])
 @pytest.mark.parametrize(("how", "status"), [("exit", 5), ("return", 6), ("thread", 7)])
 def test_a_region_that_never_ends_is_left_behind(tools: Tools, how: str, status: int, check: str) -> None:

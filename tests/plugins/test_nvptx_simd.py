@@ -28,11 +28,13 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
     return make_tools(tmp_path_factory, OMP_TARGET_OFFLOAD="mandatory")
 
 
+@pytest.mark.slow
 def test_lanes_have_variables_of_their_own(tools: Tools) -> None:
     tools.ok("gompcc", "-O2", "-g", "-fopenmp", "-foffload=nvptx-none", PROGRAM, "-o", "simd")
     assert tools.run(tools.work / "simd").stdout == RIGHT
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_stock_plugin(), reason="libgomp-plugin-nvptx1 is not installed")
 def test_programs_of_stock_gcc_on_the_emulated_gpu(tools: Tools) -> None:
     options = ["-foffload=nvptx-none", "-foffload-options=nvptx-none=-Wa,--no-verify"]

@@ -127,6 +127,7 @@ def test_other_version(tools: Tools, small: Path, version: str) -> None:
     refused(tools, small, "plugin version mismatch")
 
 
+@pytest.mark.slow(sample=10)
 @pytest.mark.parametrize("name", BODY)
 def test_a_function_is_missing(tools: Tools, small: Path, name: str) -> None:
     plugin(tools, without=(name,))
@@ -247,6 +248,7 @@ def test_a_plugin_beside_libgompy_comes_first(tools: Tools, small: Path, tmp_pat
     assert done.stdout == "s 77\n", done.stderr
 
 
+@pytest.mark.slow
 def test_doctor_says_why(tools: Tools, small: Path) -> None:
     plugin(tools, without=("run",))
     done = tools.run("gompy", "doctor", env={"GOMPY_PLUGINS": "broken,gone", "LD_LIBRARY_PATH": str(tools.work)})

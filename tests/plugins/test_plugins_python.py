@@ -174,6 +174,7 @@ def test_can_run_sends_regions_to_the_host(tools: Tools, small: Path) -> None:
     assert done.stdout == "s 4\n" and "1 on the host: the device cannot run the region" in done.stderr
 
 
+@pytest.mark.slow(sample=13)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -241,6 +242,7 @@ def test_debug_output_has_the_traceback(tools: Tools, small: Path) -> None:
     assert "Traceback (most recent call last)" in done.stderr and 'mine.py", line' in done.stderr
 
 
+@pytest.mark.slow(sample=8)
 @pytest.mark.parametrize(
     ("device", "text", "message"),
     [

@@ -267,6 +267,7 @@ def test_a_full_disk(tmp_path: Path, kib: int) -> None:
     assert done.stdout.split() in (["right"], ["right", ".others"])
 
 
+@pytest.mark.slow
 def test_damage_of_any_kind_is_noticed(home: Path, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut at any byte of the heads, and at some behind; a bit flipped anywhere: never taken, no crash, and mended."""
     assert works(device)
@@ -321,6 +322,7 @@ def test_a_folder_that_is_removed_while_code_is_made(home: Path) -> None:
     assert right(use(HOME=str(home)))
 
 
+@pytest.mark.slow
 def test_a_cut_text_is_replaced(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOMPY_PTX_CPU", "x86-64")  # for which the build has compiled nothing ahead
     assert right(use(HOME=str(home)))

@@ -317,6 +317,7 @@ def test_shared_memory_that_counts_from_zero(device: Device) -> None:
 # --- messages --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(sample=6)
 @pytest.mark.parametrize(
     ("code", "message"),
     [

@@ -64,6 +64,7 @@ def launched(device: Device, text: str, size: int) -> np.ndarray:
     return np.frombuffer(device.download(out, size), dtype=np.uint32)
 
 
+@pytest.mark.slow(sample=123)
 @pytest.mark.parametrize("guarded", [False, True])
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def test_indexed_branches_under_a_predicate(device: Device) -> None:
     assert list(run(device, body)[:32]) == [7] * 4 + [1, 2] * 14
 
 
+@pytest.mark.slow(sample=6)
 @pytest.mark.parametrize(
     ("code", "message"),
     [

@@ -365,6 +365,7 @@ def results(text: str) -> list[list[int]]:
     return found
 
 
+@pytest.mark.slow
 def test_random_kernels_agree_with_warps_on_stacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same kernels, compiled by simple ways only: each warp has a stack of its own, and is switched to."""
     text = HEAD + ".shared .align 8 .b8 box[8192];\n" + "".join(RandomKernel(seed).text() for seed in SEEDS)

@@ -124,6 +124,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Device, Module]:
         return device, device.load(HEAD + "\n".join(kernel(seed, program(seed)) for seed in SEEDS))
 
 
+@pytest.mark.slow(sample=22)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_lane_computes_what_it_would_alone(compiled: tuple[Device, Module], seed: int) -> None:
     device, module = compiled

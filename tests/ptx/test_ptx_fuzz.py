@@ -79,6 +79,7 @@ def compiled(
         yield device, device.load(text_of(programs)), programs
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("shape", SHAPES, ids=[f"{x}x{y}" for x, y in SHAPES])
 def test_programs(compiled: tuple[Device, Module, list[Program]], shape: tuple[int, int]) -> None:
     device, module, programs = compiled

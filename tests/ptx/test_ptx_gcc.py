@@ -183,6 +183,7 @@ def openmp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
             yield Program(device, image(tmp_path_factory.mktemp("openmp"), OPENMP, "-fopenmp"))
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(("teams", "threads"), [(1, 1), (4, 8), (2, 3)])
 def test_simd_loop_over_teams(openmp: Program, teams: int, threads: int) -> None:
     work = Work(openmp.device)

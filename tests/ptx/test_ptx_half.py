@@ -324,6 +324,7 @@ def agrees(have: int, want: object, kind: str) -> bool:
     return have == want
 
 
+@pytest.mark.slow(sample=8)
 @pytest.mark.parametrize("number", range(len(FORMS)), ids=[f.opcode for f in FORMS])
 def test_form(compiled: tuple[Device, Module], number: int) -> None:
     device, module = compiled

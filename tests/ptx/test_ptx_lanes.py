@@ -158,6 +158,7 @@ def wanted(access: Access, shape: tuple[int, int], mask: int) -> tuple[np.ndarra
     return read, after
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{shape[0]}x{shape[1]}")
 @pytest.mark.parametrize("mask", MASKS, ids=hex)
 def test_all_ways(loaded: tuple[Module, list[Access]], shape: tuple[int, int], mask: int) -> None:

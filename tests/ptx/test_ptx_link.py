@@ -254,6 +254,7 @@ def test_folders_of_other_versions_leave_the_cache(tmp_path: Path) -> None:
     assert sorted(f.name for f in tmp_path.iterdir()) == ["8-cpu", "9-cpu", "notes"]
 
 
+@pytest.mark.slow
 def test_kernels_of_a_large_object_in_blocks_of_any_shape(device: Device) -> None:
     """Code of many kernels is in several files; that for warps that are no rows comes when it is called."""
     text = HEAD

@@ -209,6 +209,7 @@ def same(have: bytes, want: bytes, kind: str) -> bool:
     return bool((np.isnan(a) == nan).all() and a[~nan].tobytes() == b[~nan].tobytes())
 
 
+@pytest.mark.slow
 def test_operations(compiled: tuple[Device, Module], wanted: list[tuple[bytes, bytes]]) -> None:
     device, module = compiled
     bad = []

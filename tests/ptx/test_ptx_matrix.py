@@ -318,6 +318,7 @@ def test_a_transposition(device: Device) -> None:
         assert found[lane] == ((lane % 4 * 2 + 1) * 8 + lane // 4) << 16 | lane % 4 * 16 + lane // 4
 
 
+@pytest.mark.slow(sample=5)
 @pytest.mark.parametrize(
     ("code", "message"),
     [

@@ -122,6 +122,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
         return device, device.load(text)
 
 
+@pytest.mark.slow(sample=29)
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{a.form}-{a.of}-{p}" for a, p in CASES])
 def test_access(compiled: tuple[Device, Module], number: int) -> None:
     device, module = compiled

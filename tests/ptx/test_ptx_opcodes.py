@@ -382,6 +382,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Device, Module]:
         return device, device.load(text)
 
 
+@pytest.mark.slow(sample=18)
 @pytest.mark.parametrize("number", range(len(FORMS)), ids=IDS)
 def test_form(compiled: tuple[Device, Module], number: int) -> None:
     device, module = compiled

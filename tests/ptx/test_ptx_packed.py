@@ -62,6 +62,7 @@ def values(kind: str) -> list[float]:
     return [*every, *(-v for v in every), math.nan]
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("relu", ["", ".relu"])
 def test_singles_to_few_bits(device: Device, kind: str, relu: str) -> None:
@@ -126,6 +127,7 @@ def reverse(bits: int) -> int:
     return int(f"{bits:016b}"[::-1], 2)
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize("relu", ["", ".relu"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_four_singles_by_random_bits(device: Device, kind: str, relu: str) -> None:
@@ -318,6 +320,7 @@ def test_pairs_of_singles(device: Device, name: str, mods: str) -> None:
     assert len(set(found[:64])) > 40
 
 
+@pytest.mark.slow(sample=6)
 @pytest.mark.parametrize(
     ("code", "message"),
     [

@@ -183,6 +183,7 @@ def device(cache: None) -> Iterator[Device]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "check", "seeds"),
     [(HEAD, 0, SEEDS[::2]), (HEAD + STACKS, 0, SEEDS[1::2]), (HEAD, CHECK_MEMORY | CHECK_SYNC, SEEDS[::9])],

@@ -226,6 +226,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("turns"), "turns", PROGRAM, "-pthread")
 
 
+@pytest.mark.slow(sample=3)
 @has_headers
 @pytest.mark.parametrize("case", ["numbers anew", "read at last", "runs end", "no memory", "memory"])
 def test_turns(program: Path, case: str) -> None:

@@ -209,6 +209,7 @@ def operands_of(place: int, small: bool) -> np.ndarray:
     return np.concatenate([np.roll(edges, place * 5), rest])
 
 
+@pytest.mark.slow(sample=90)
 @pytest.mark.parametrize(("form", "count", "model"), FORMS, ids=[f[0].replace(" $", "") for f in FORMS])
 def test_form(form: str, count: int, model: Callable[..., int]) -> None:
     """Operands that differ, that are the same in a block, and under a predicate."""
@@ -616,6 +617,7 @@ def test_special_registers(device: Device) -> None:
     assert list(found[288:320]) == list(range(12, 44))
 
 
+@pytest.mark.slow(sample=6)
 @pytest.mark.parametrize(
     ("code", "message"),
     [

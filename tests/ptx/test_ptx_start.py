@@ -139,6 +139,7 @@ exec(open(__file__).read())
     assert (tmp_path / f"{'a' * 32}.E").exists()
 
 
+@pytest.mark.slow
 @given(st.integers(), st.text(), st.integers(0, 3))
 def test_records_are_like_dataclasses(number: int, text: str, extra: int) -> None:
     @dataclass(slots=True, frozen=True)
@@ -204,6 +205,7 @@ def test_words_without_newlines() -> None:
     assert cut(text) == (words, [1] * len(words), [(1, '.file 2 "<dummy>"')])
 
 
+@pytest.mark.slow
 def test_words_of_real_ptx() -> None:
     """Everything that GCC's device libraries for nvptx consist of, if they are here."""
     texts = [HEAD + func("f")]

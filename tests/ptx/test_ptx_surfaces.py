@@ -63,6 +63,7 @@ def test_slices_and_layers(device: Device, geometry: str, place: str) -> None:
     assert surface(device, body)[0] == [24 + n for n in (*range(24), *range(16, 24))]
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize(
     ("kind", "size"), [("b8", 1), ("b16", 2), ("b32", 4), ("b64", 8), ("v2.b32", 8), ("v2.b64", 16)]
 )
@@ -152,6 +153,7 @@ def elements(device: Device, body: str, kind: int, channels: int) -> bytes:
     return device.download(address, 8 * size)
 
 
+@pytest.mark.slow(sample=7)
 @pytest.mark.parametrize("channels", [1, 2, 4])
 @pytest.mark.parametrize("kind", ELEMENTS)
 def test_elements_of_each_format(device: Device, kind: int, channels: int) -> None:
@@ -195,6 +197,7 @@ def test_halves_of_all_sizes(device: Device) -> None:
     assert [got[2 * at : 2 * at + 2] for at in range(8)] == want
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize(("mode", "last"), [("zero", 6), ("clamp", 31), ("trap", None)])
 def test_elements_outside(device: Device, mode: str, last: int | None) -> None:
     """Lanes 8 to 31 have no element: left out, at the edge, where the last lane wins, or an error."""
@@ -207,6 +210,7 @@ def test_elements_outside(device: Device, mode: str, last: int | None) -> None:
     assert found == (*range(7), 31 if mode == "clamp" else 0xEEEEEEEE)
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("kind", [U32, 10])
 def test_reductions_of_elements(device: Device, kind: int) -> None:
     """The format says whether numbers have a sign; x counts elements."""
@@ -222,6 +226,7 @@ def test_reductions_of_elements(device: Device, kind: int) -> None:
     assert elements(device, body, kind, 1)[4:8] == struct.pack("<I", 0xEEEEEEEE | 7)
 
 
+@pytest.mark.slow(sample=5)
 @pytest.mark.parametrize(
     "form",
     [
@@ -244,6 +249,7 @@ REDUCTIONS = [
 ]
 
 
+@pytest.mark.slow(sample=5)
 @pytest.mark.parametrize(("form", "kind"), REDUCTIONS)
 def test_reductions(device: Device, form: str, kind: str) -> None:
     """Each lane's number, some below zero, into the element of the second row that its remainder by two says."""
@@ -285,6 +291,7 @@ def test_reductions_outside(device: Device, mode: str, last: int) -> None:
     assert rows[2] == tuple(16 + n + 1000 * (1 + last) for n in range(8))
 
 
+@pytest.mark.slow(sample=1)
 def test_a_reduction_that_traps_or_is_none(device: Device) -> None:
     body = PLACE + "sured.b.add.2d.u32.trap [%h, {%c0, %c1}], %c0;"
     with pytest.raises(ExecutorError, match="surface: byte 0 of row 3, slice 0, is outside of its 32 bytes"):
@@ -294,6 +301,7 @@ def test_a_reduction_that_traps_or_is_none(device: Device) -> None:
             surface(device, f"sured.b.{form}.trap [%h, {{%c0, %c1}}], %c0;")
 
 
+@pytest.mark.slow(sample=1)
 def test_queries(device: Device) -> None:
     """suq: what the surface is, not how it is read."""
     asked = ("width", "height", "depth", "channel_data_type", "channel_order", "array_size", "memory_layout")

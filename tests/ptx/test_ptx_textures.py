@@ -71,6 +71,7 @@ def test_linear_memory(device: Device) -> None:
     assert floats(found[9])[1:] == [0, 0, 1]
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     ("kind", "letter", "most"), [(U8, "B", 255), (S8, "b", 127), (U16, "H", 65535), (S16, "h", 32767)]
 )
@@ -110,6 +111,7 @@ PICTURE = [[3.0 * x + 10 * y * y for x in range(8)] for y in range(4)]
 PLACES = [(((7 * n) % 32 - 12) / 8, ((5 * n) % 32 - 10) / 16) for n in range(32)]
 
 
+@pytest.mark.slow(sample=7)
 @pytest.mark.parametrize("smooth", [False, True])
 @pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("mode", [WRAP, CLAMP, MIRROR, BORDER])
@@ -228,6 +230,7 @@ def test_mistakes(code: str, message: str) -> None:
     assert message in failure.value.log
 
 
+@pytest.mark.slow(sample=5)
 @pytest.mark.parametrize("component", range(4))
 @pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("mode", [WRAP, CLAMP, MIRROR, BORDER])
@@ -267,6 +270,7 @@ def test_gathers_of_layers_and_of_integers(device: Device) -> None:
         assert words == [layer + 8 + left, layer + 8 + left + 1, layer + 4 + left + 1, layer + 4 + left]
 
 
+@pytest.mark.slow(sample=1)
 def test_gathers_that_are_none(device: Device) -> None:
     for text, said in (
         ("tld4.x.2d.v4.f32.f32 {%r0, %r0, %r0, %r0}, [%h, {%r0, %r0}];", "unknown opcode 'tld4.x"),
@@ -280,6 +284,7 @@ def test_gathers_that_are_none(device: Device) -> None:
             run(device, f".reg .b64 %h;\n{text}", b"")
 
 
+@pytest.mark.slow
 def test_queries(device: Device) -> None:
     """txq: numbers of formats are OpenCL's, as the PTX ISA has them."""
     asked = (

@@ -124,6 +124,7 @@ def product(
 ALIKE = {"row": ("row", "row"), "col": ("col", "col"), "mixed": ("row", "col"), "turned": ("col", "row")}
 
 
+@pytest.mark.slow(sample=28)
 @pytest.mark.parametrize("layouts", ALIKE)
 @pytest.mark.parametrize("shape", HALVES)
 @pytest.mark.parametrize(
@@ -171,6 +172,7 @@ def test_a_fragment_is_stored_as_it_was_loaded_and_sums_stop(device: Device) -> 
     assert found[256:512] == [min(number + 16 * 127 * 127, 0x7FFFFFFF) for number in data]
 
 
+@pytest.mark.slow(sample=5)
 @pytest.mark.parametrize(
     ("code", "message"),
     [

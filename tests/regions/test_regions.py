@@ -49,6 +49,7 @@ def document(folder: Path, name: str, kind: str = "regions") -> dict[str, Any]:
     return content
 
 
+@pytest.mark.slow(sample=1)
 @has_all
 @needs("gfortran")
 @pytest.mark.parametrize(("command", "source", "regions"), CASES, ids=lambda case: getattr(case, "name", None))
@@ -66,6 +67,7 @@ def test_kinds_and_order_are_those_of_the_runtime(
     assert "each has its JSON" in tools.ok("gompy", "regions", "--check", tmp_path / "a", made)
 
 
+@pytest.mark.slow(sample=1)
 @has_all
 @pytest.mark.parametrize("options", [(), ("--param=openacc-kernels=decompose",)], ids=["", "decompose"])
 def test_openacc(tools: Tools, tmp_path: Path, options: tuple[str, ...]) -> None:
@@ -171,6 +173,7 @@ def test_text_of_fortran(tools: Tools, tmp_path: Path) -> None:
     assert second["source"] == "x(1) = 7; k = 3"
 
 
+@pytest.mark.slow
 @has_all
 def test_the_compile_is_the_same(tools: Tools, tmp_path: Path) -> None:
     """Only the documents come to what the command writes; several sources, dependencies, other outputs."""
@@ -190,6 +193,7 @@ def test_the_compile_is_the_same(tools: Tools, tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path / "k")) == 4
 
 
+@pytest.mark.slow
 @has_all
 def test_same_name_in_two_folders(tools: Tools, tmp_path: Path) -> None:
     """The second source's documents get a number in their name; a compile again overwrites its own."""
@@ -217,6 +221,7 @@ def test_errors(tools: Tools, tmp_path: Path) -> None:
     assert tools.run("gompy", "regions", "none.json").returncode == 2
 
 
+@pytest.mark.slow
 @has_all
 def test_check_finds_what_does_not_agree(tools: Tools, tmp_path: Path) -> None:
     """A region without JSON and a JSON without region."""
@@ -256,6 +261,7 @@ GCC_SAMPLE = (
 )
 
 
+@pytest.mark.slow(sample=1)
 @has_all
 @needs("gfortran")
 @pytest.mark.parametrize("name", GCC_SAMPLE)

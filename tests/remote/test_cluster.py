@@ -164,6 +164,7 @@ def test_status_and_signals_are_the_program_s(tools: Tools) -> None:
     eventually(lambda: all(map(gone, started)), "a process is left")
 
 
+@pytest.mark.slow
 def test_what_gives_no_devices(tools: Tools) -> None:
     """One line each."""
     (tools.work / "without").mkdir()

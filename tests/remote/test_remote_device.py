@@ -48,6 +48,7 @@ def own(tools: Tools) -> Iterator[Served]:
         server.end()
 
 
+@pytest.mark.slow
 def test_maps_on_several_devices(tools: Tools, served: Served) -> None:
     """Two connections to one server are two devices, with memory of their own."""
     assert tools.ok("./remote_maps", env=at(served, served)) == "2 devices, 0 wrong, 29\n"
@@ -288,6 +289,7 @@ def test_older_client_is_told(own: Served) -> None:
     eventually(lambda: line in own.log.read_text(), "the server does not tell")
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("size", [16, 63, 64, 65, 128, 129, 1000])
 def test_tokens_of_any_length(tools: Tools, size: int) -> None:
     """Both ends make the same proof of it, also of more than a key of BLAKE2b has."""
@@ -407,6 +409,7 @@ def test_what_cannot_serve(tools: Tools, served: Served) -> None:
         assert (done.returncode, done.stderr) == (1, f"gompy device: error: {text}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 def test_only_one_address_is_listened_at(served: Served) -> None:
     """127.0.0.1 without --bind."""

@@ -235,6 +235,7 @@ wait $server
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(namespaces()), reason=namespaces())
 def test_machines_that_are_parted(tools: Tools) -> None:
     """The network goes down, and neither end is told by the other: both notice."""

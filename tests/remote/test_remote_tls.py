@@ -62,6 +62,7 @@ def served(tools: Tools) -> Iterator[Served]:
     server.end()
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_all_is_as_without(tools: Tools, served: Served, host: str) -> None:
     """Maps of up to 12 MB, a burst of nowait, two connections; by address and by name."""
@@ -153,6 +154,7 @@ def test_strangers_start_nothing(served: Served, stranger: bytes) -> None:
     assert served.workers() == []
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("who", ["worker", "client", "server"])
 def test_an_end_that_is_lost(tools: Tools, who: str) -> None:
     """As without TLS: one line, and nothing is left."""

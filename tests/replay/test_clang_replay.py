@@ -28,6 +28,7 @@ def build(tools: Tools, source: Path, targets: str, level: str = "-O2") -> None:
     tools.ok("gompclang", level, "-g", "-fopenmp", f"-fopenmp-targets={targets}", source.name, "-o", "made")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("target", [CPU, GPU])
 def test_a_recording_replays_as_recorded(tools: Tools, target: str) -> None:
     """Kernels with few words and many, variables of the image."""
@@ -42,6 +43,7 @@ def test_a_recording_replays_as_recorded(tools: Tools, target: str) -> None:
     assert listed[0].startswith("globals.c:11: region 0 __omp_offloading_") and listed[0].endswith(f"on {kind}")
 
 
+@pytest.mark.slow
 def test_what_was_changed_in_the_recording_differs(tools: Tools) -> None:
     """So the kernel has run: the memory before it is another one."""
     build(tools, SAMPLES / "globals.c", CPU)
@@ -60,6 +62,7 @@ def test_what_was_changed_in_the_recording_differs(tools: Tools) -> None:
         assert done.returncode == 1 and "x[1]: recorded 5, now 7" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_bisect_comes_to_the_store(tools: Tools) -> None:
     # From -O1 on clang 16 drops most of the GPU's stores behind the volatile pointer: the PTX has none.
     build(tools, SHOWN / "recur.c", f"{CPU},{GPU}", "-O0")
@@ -69,6 +72,7 @@ def test_bisect_comes_to_the_store(tools: Tools) -> None:
     assert "intelmic 2.87420464 at recur.c:15" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_other_kind_is_not_implemented(tools: Tools) -> None:
     build(tools, SAMPLES / "globals.c", f"{CPU},{GPU}")
     tools.ok("gompy", "record", "--device", "intelmic", "-o", "r", "./made")

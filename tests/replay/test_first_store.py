@@ -35,6 +35,7 @@ def bisect(tools: Tools, source: Path, on: str, against: str, *options: str) -> 
     return [line.removeprefix(STORE) for line in done.stdout.splitlines() if line.startswith(STORE)]
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("against", ["intelmic", "host"])
 def test_a_word_that_is_stored_again_and_again(tools: Tools, against: str) -> None:
     """The 8th of 40 stores is the first to differ, and its last value is another one."""
@@ -45,6 +46,7 @@ def test_a_word_that_is_stored_again_and_again(tools: Tools, against: str) -> No
     ]
 
 
+@pytest.mark.slow
 def test_a_tolerance_holds_for_stores(tools: Tools) -> None:
     """The difference grows: later stores are beyond what the eighth is within."""
     found = bisect(tools, SHOWN / "recur.c", "intelmic", "nvptx", "--tolerance", "1e-7")
@@ -52,6 +54,7 @@ def test_a_tolerance_holds_for_stores(tools: Tools) -> None:
     assert match and int(match[1]) > 7
 
 
+@pytest.mark.slow
 def test_the_element_and_thread_of_a_parallel_loop(tools: Tools) -> None:
     (line,) = bisect(tools, ROOT / "docs" / "programs" / "thirds.c", "nvptx", "intelmic")
     assert re.fullmatch(

@@ -108,6 +108,7 @@ def test_a_program_that_launches_none(tools: Tools) -> None:
     assert done.stderr == f"gompy record: error: {why}\n"
 
 
+@pytest.mark.slow
 @needs_cuda_compiler
 def test_cuda_cpp(tools: Tools) -> None:
     """A program of gompy cuda cc needs nothing else; its lines are told."""

@@ -51,6 +51,7 @@ def record(tools: Tools, *words: str, status: int = 0) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_recording_replays_as_recorded(tools: Tools) -> None:
     """In an emulated MIC and in a process of this machine, without the program."""
     out, told = record(tools, "-o", "r", "./steps")
@@ -95,6 +96,7 @@ def test_what_differs_is_named(tools: Tools) -> None:
     assert tools.run("gompy", "replay", "--region", "0", "--tolerance", "2", "r").returncode == 0
 
 
+@pytest.mark.slow
 def test_regions_are_chosen(tools: Tools) -> None:
     _, told = record(tools, "-o", "r", "--only", "add_up", "./steps")
     assert told.startswith("gompy record: r: 1 region, ")
@@ -165,6 +167,7 @@ LACKING = (
 )
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("kind", ["intelmic", pytest.param("nvptx", marks=has_compiler)])
 def test_what_the_library_keeps_is_not_implemented(tools: Tools, kind: str) -> None:
     """Blocks of the device's malloc and its random numbers: the replay differs, or dies, and says why."""
@@ -213,6 +216,7 @@ def test_reverse_offload_is_not_implemented(tools: Tools) -> None:
     assert lines[2] == f"  not implemented: {wanted}: this may be why"
 
 
+@pytest.mark.slow
 def test_kernels_of_cuda_have_no_other_device(tools: Tools) -> None:
     """So `gompy bisect` has nothing to compare; and it offers no --any, which it has not."""
     fat = '__attribute__ ((section (".nv_fatbin"))) const char fat[8] = "kernels";\n'
@@ -242,6 +246,7 @@ def test_two_devices_agree(tools: Tools) -> None:
     assert done.stdout.endswith("gompy bisect: 3 regions, none differs between intelmic and host\n")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(("name", "flag"), LANGUAGES)
 def test_each_language_replays(tools: Tools, name: str, flag: str) -> None:
     """Pointers, lists on the device, descriptors, queues, nowait."""
@@ -261,6 +266,7 @@ def test_threads_that_map_and_launch_at_once_are_recorded(tools: Tools) -> None:
     assert len(lines) == 16 and all(line.endswith(": as recorded") for line in lines)
 
 
+@pytest.mark.slow(sample=1)
 @has_compiler
 @pytest.mark.parametrize(("name", "flag"), [pytest.param("steps.c", "-fopenmp", id="c"), *LANGUAGES])
 def test_recordings_go_from_device_to_device(tools: Tools, name: str, flag: str) -> None:
@@ -274,6 +280,7 @@ def test_recordings_go_from_device_to_device(tools: Tools, name: str, flag: str)
             assert lines and all(f" on {where}: as recorded" in line for line in lines)
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     "words",
     [
@@ -304,6 +311,7 @@ def test_a_device_that_is_not_named(tools: Tools, words: tuple[str, ...], lackin
     assert done.stderr.endswith(f"gompy bisect: error: the following arguments are required: {lacking}\n")
 
 
+@pytest.mark.slow
 @has_compiler
 def test_bisect_names_the_first_element(tools: Tools) -> None:
     """A GPU rounds once where the MIC rounds twice."""
@@ -320,6 +328,7 @@ def test_bisect_names_the_first_element(tools: Tools) -> None:
     ]
 
 
+@pytest.mark.slow
 @has_compiler
 def test_pointers_to_memory_of_the_program_are_the_same_on_two_devices(tools: Tools) -> None:
     """What omp_target_alloc gave, and a list in it."""
@@ -329,6 +338,7 @@ def test_pointers_to_memory_of_the_program_are_the_same_on_two_devices(tools: To
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("how", [(), ("update",)], ids=["region", "copy"])
 def test_a_region_that_waits_for_another_thread(tools: Tools, how: tuple[str, ...]) -> None:
     """It runs beside the others, in the end, and is left out; what comes before and behind is recorded."""
@@ -354,6 +364,7 @@ def test_a_region_that_is_left_out_does_not_count(tools: Tools) -> None:
     assert out == "3 1 2\n" and told.splitlines()[-1].startswith("gompy record: r: 2 regions, ")
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("device", ["intelmic", pytest.param("nvptx", marks=has_compiler)])
 def test_a_region_in_a_queue_that_waits_for_another_queue(tools: Tools, device: str) -> None:
     """The program's thread waits for each queue while it is recorded: it goes on in the end, and the region with it."""
@@ -375,6 +386,7 @@ def test_a_region_in_a_queue_that_waits_for_another_queue(tools: Tools, device: 
     assert len(lines) == 2 and all(f" on {device}: as recorded" in line for line in lines)
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("device", ["intelmic", pytest.param("nvptx", marks=has_compiler)])
 def test_a_region_that_waits_for_what_is_behind_it(tools: Tools, device: str) -> None:
     """The program's thread goes on, as without a recording."""

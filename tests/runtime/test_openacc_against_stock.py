@@ -292,6 +292,7 @@ def outcome(program: Path, env: dict[str, str], words: list[str]) -> tuple[int, 
     return done.returncode, done.stdout
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.timeout(600)  # ninety programs, of which each is given a minute
 @pytest.mark.parametrize("block", range(4))
 def test_data_operations(programs: dict[str, tuple[Path, dict[str, str]]], block: int) -> None:
@@ -309,6 +310,7 @@ def test_data_operations(programs: dict[str, tuple[Path, dict[str, str]]], block
     assert finished > 5
 
 
+@pytest.mark.slow
 def test_queues(tmp_path: Path) -> None:
     """Copies, regions, waits and frees in any order, with checks (so each block goes back at once) and without."""
     (tmp_path / "queues.c").write_text(QUEUES)

@@ -55,6 +55,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("name", [name for name in PORTED if "_2" not in name])
 def test_ported(tmp_path: Path, name: str) -> None:
     """The test with its line for our device, -O2, as C."""

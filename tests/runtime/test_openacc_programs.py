@@ -97,6 +97,7 @@ if 1
 """
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", ["prog.c", "prog.cc"])
 def test_constructs(tmp_path: Path, name: str, level: str) -> None:
@@ -423,6 +424,7 @@ end program
 """
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("option", ["-pie", "-no-pie", "-Wl,-z,norelro", "-Wl,-z,noseparate-code"])
 def test_constants_are_not_copied_back(tmp_path: Path, option: str) -> None:
     """GCC 12 has a region copy the constants that it reads to the device and back; the host's cannot be written."""
@@ -600,6 +602,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.slow(sample=8)
 @pytest.mark.parametrize("statement", ERRORS)
 def test_errors_have_libgomps_texts(tmp_path: Path, statement: str) -> None:
     """A mistake ends the program with status 1 and libgomp's line."""
@@ -831,6 +834,7 @@ int from_c (void)
 """
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("more", [[], ["-save-temps"], ["-flto"], ["-foffload-options=-O1"]], ids=" ".join)
 def test_c_and_fortran_in_one_command(tmp_path: Path, more: list[str]) -> None:
     """Each asks where it is, and neither compiler warns of an option of the other."""

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 INCLUDE = ROOT / "gompy" / "runtime" / "core" / "mapping"
 
 
+@pytest.mark.slow(sample=1)
 @needs("gcc")
 @pytest.mark.parametrize("fetched", [1, 1 << 20], ids=["fetched", "looked-at"])
 @pytest.mark.parametrize("seed", [1, 2, 3])

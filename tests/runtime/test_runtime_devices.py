@@ -55,6 +55,7 @@ int main (void) {
     assert done.log[-1].startswith("fini 0"), "exit handlers finalise the device"
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     ("option", "message"),
     [

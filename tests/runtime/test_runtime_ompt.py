@@ -59,6 +59,7 @@ def run(built: Path, program: str, **more: str) -> tuple[list[str], list[str]]:
     return with_lines(done.stdout, built / program), done.stderr.splitlines()
 
 
+@pytest.mark.slow
 def test_each_event_with_its_line(built: Path) -> None:
     """Begin and end of everything, in order, numbered as the tool wants it; codeptr_ra is a line of the source."""
     out, err = run(built, "whole")

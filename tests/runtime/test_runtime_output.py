@@ -106,6 +106,7 @@ def output(tmp_path: Path, name: str, *options: str, where: str = "pipe", **env:
     return (tmp_path / "out").read_text()
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("name", CASES)
 def test_in_the_order_of_the_program(tmp_path: Path, name: str) -> None:
     """C's buffer, C++'s streams on it, libgfortran's unit 6; a launch inside of a print statement does not hang."""

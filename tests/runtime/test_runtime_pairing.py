@@ -159,6 +159,7 @@ def tables(draw: st.DrawFn) -> tuple[list[Record], list[Object], Sizes, Sizes]:
     return records, objects, (sizes[0], sizes[1]), (sizes[2], sizes[3])
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(tables())
 def test_inspect_pairs_as_the_runtime_does(link: tuple[list[Record], list[Object], Sizes, Sizes]) -> None:

@@ -254,6 +254,7 @@ end program
 """
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.skipif(GFORTRAN is None, reason="no gfortran")
 @pytest.mark.parametrize("where", ["device", "host"])
 @pytest.mark.parametrize("level", ["-O0", "-O2"])

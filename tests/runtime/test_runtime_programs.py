@@ -355,6 +355,7 @@ def stock_default_after(device: int) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.slow(sample=6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(folder: Path, tmp_path: Path, name: str) -> None:
     options = ("-Wl,--no-as-needed", str(LIBGOMPY), f"-DSTOCK_DEFAULT_AFTER_MINUS_4={stock_default_after(-4)}")

@@ -144,6 +144,7 @@ def go(tmp_path: Path, name: str, options: list[str], **environment: str) -> Run
     return run(tmp_path, program, **environment)
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("threads", ["1", "4"])
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_order_with_tasks(tmp_path: Path, mode: str, threads: str) -> None:

@@ -77,6 +77,7 @@ def go(folder: Path, body: str, plugin: tuple[str, ...] = (), env: dict[str, str
     return run(folder, compile_program(folder, source, *words), **(env or {}))
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize("plugin", [1, 2, 3])
 @pytest.mark.parametrize(("version", "icvs"), [("0x0", "4"), ("0x10000", "4"), ("0x20000", "16"), ("0x30000", "16")])
 def test_image_life(tmp_path: Path, version: str, icvs: str, plugin: int) -> None:
@@ -99,6 +100,7 @@ def test_indirect_functions_go_to_the_plugin(tmp_path: Path) -> None:
     assert "indirect 0x0" in older.log
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("plugin", [1, 3])
 @pytest.mark.parametrize(
     ("mask", "clauses"),
@@ -127,6 +129,7 @@ def test_a_plugin_is_asked(tmp_path: Path) -> None:
     assert "asked 0x10" in done.log and done.calls("init") == 0
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     ("one", "other", "message"),
     [
@@ -163,6 +166,7 @@ printf ("%lx\\n", (long) args[0])
     assert words[:2] == ["0x10100 0x30200", "0x50100 0"], done.log
 
 
+@pytest.mark.slow(sample=4)
 @pytest.mark.parametrize(
     ("number", "version", "out"),
     [
@@ -193,6 +197,7 @@ def test_device_numbers_of_routines(tmp_path: Path) -> None:
     assert "libgomp: omp_invalid_device encountered" in done.err
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("kind", ["0x95", "0x96", "0x97"])
 def test_update_of_what_must_be_present(tmp_path: Path, kind: str) -> None:
     """A message in GCC 14's words where it is not; else as without the word."""
@@ -319,6 +324,7 @@ def test_descriptors_of_private_arrays(tmp_path: Path) -> None:
     assert (done.rc, done.out) == (0, "41 41 1\n"), done.err
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize("device", [-2, 0])
 @pytest.mark.parametrize("flags", [0, 1])
 def test_descriptors_of_private_arrays_elsewhere(tmp_path: Path, device: int, flags: int) -> None:

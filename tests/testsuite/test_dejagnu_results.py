@@ -177,6 +177,7 @@ def test_expectation_file(tmp_path: Path) -> None:
         expectation.read(tmp_path / "none.txt")
 
 
+@pytest.mark.slow(sample=8)
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "testsuite" / "expected" / "dejagnu").glob("*.txt")), ids=lambda p: p.name
 )

@@ -106,6 +106,7 @@ def test_compare_tests_reads_it(tmp_path: Path) -> None:
     assert compared.returncode == 0, compared.stdout + compared.stderr
 
 
+@pytest.mark.slow(sample=3)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -108,6 +108,7 @@ int main (void) { return 1; }
 """
 
 
+@pytest.mark.slow
 def test_programs_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "good.c").write_text(GOOD)
     (tmp_path / "made.c").write_text(MADE)
@@ -123,6 +124,7 @@ def test_programs_of_ones_own(tmp_path: Path) -> None:
     assert "second.c" not in said
 
 
+@pytest.mark.slow
 def test_without_a_conftest_by_an_option(tmp_path: Path) -> None:
     (tmp_path / "good.c").write_text(GOOD)
     status, said = run(tmp_path, conftest="")
@@ -208,6 +210,7 @@ end program
 }
 
 
+@pytest.mark.slow
 def test_every_directive(tmp_path: Path) -> None:
     for name, text in ALL.items():
         (tmp_path / name).write_text(text)
@@ -273,6 +276,7 @@ compiler: exit status 1
 }
 
 
+@pytest.mark.slow
 def test_what_failures_say(tmp_path: Path) -> None:
     for name, text in WRONG.items():
         (tmp_path / name).write_text(text)
@@ -283,6 +287,7 @@ def test_what_failures_say(tmp_path: Path) -> None:
         assert text.replace("{folder}", str(tmp_path)) in said, name
 
 
+@pytest.mark.slow
 def test_work_directories_are_kept_on_demand(tmp_path: Path) -> None:
     (tmp_path / "good.c").write_text(GOOD)
     status, said = run(tmp_path, str(tmp_path), "--dg-keep", str(tmp_path / "kept"))
@@ -302,6 +307,7 @@ int main (void) {
 """
 
 
+@pytest.mark.slow
 def test_regions_must_run_on_the_device(tmp_path: Path) -> None:
     (tmp_path / "host.c").write_text("/* { dg-do run } */\nint main (void) { return 0; }\n")
     (tmp_path / "device.c").write_text(DEVICE)
@@ -315,6 +321,7 @@ def test_regions_must_run_on_the_device(tmp_path: Path) -> None:
     assert "three.c: 1 regions ran on the device, expected: at least 3\n" in said
 
 
+@pytest.mark.slow
 def test_option_sets_are_not_overridden(tmp_path: Path) -> None:
     text = """/* { dg-do run } */
 /* { gompy-sets "-O0 -DWANT=0" "-O1 -DWANT=1" } */

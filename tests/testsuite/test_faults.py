@@ -14,6 +14,7 @@ RUNNER = ROOT / "testsuite" / "faults" / "run.py"
 SAMPLE = ("malloc", "mmap64", "memfd_create", "open64", "write", "pipe2", "posix_spawnp", "execve", "pthread_create")
 
 
+@pytest.mark.slow
 @has_all
 @pytest.mark.parametrize(
     ("device", "program", "calls", "numbers"),

@@ -413,6 +413,7 @@ def run_suite(tree: Path, *options: str) -> tuple[int, str, list[str]]:
 STOCK = ("--cc", "gcc -foffload=disable")
 
 
+@pytest.mark.slow
 def test_run_with_the_stock_compiler(tree: Path) -> None:
     status, output, lines = run_suite(tree, *STOCK)
     assert status == 1, output

@@ -168,6 +168,7 @@ def served(tools: Tools, folder: Path) -> Iterator[tuple[subprocess.Popen[str], 
             server.kill()
 
 
+@pytest.mark.slow(sample=1)
 @has_all
 @has_plugin
 @pytest.mark.parametrize("start", ["intelmic", "memory"])
@@ -181,6 +182,7 @@ def test_random_changes_give_equal_bits(tools: Tools, start: str) -> None:
     assert "libgompy: regions: 100 on device 0 (swap), 0 on the host" in done.stderr
 
 
+@pytest.mark.slow
 @has_all
 @has_plugin
 def test_changes_to_another_machine(tools: Tools, tmp_path: Path) -> None:
@@ -196,6 +198,7 @@ def test_changes_to_another_machine(tools: Tools, tmp_path: Path) -> None:
     assert "gompy: swap: remote:0: there is no such device; the plugin has 0\n" in done.stderr
 
 
+@pytest.mark.slow
 @has_all
 @has_plugin
 def test_a_hundred_changes_and_a_killed_backend(tools: Tools, tmp_path: Path) -> None:
@@ -223,6 +226,7 @@ def test_a_hundred_changes_and_a_killed_backend(tools: Tools, tmp_path: Path) ->
 GPU = ("-foffload=x86_64-intelmicemul-linux-gnu,nvptx-none",)
 
 
+@pytest.mark.slow
 @has_all
 @has_plugin
 @needs_nvptx
@@ -236,6 +240,7 @@ def test_an_emulated_gpu(tools: Tools, tmp_path: Path) -> None:
     assert all(f"main._omp_fn.{n}: nvptx, " in done.stderr for n in (0, 2)), done.stderr
 
 
+@pytest.mark.slow
 @has_all
 @has_plugin
 @needs_nvptx
@@ -248,6 +253,7 @@ def test_variables_and_threads_on_an_emulated_gpu(tools: Tools) -> None:
         assert ": nvptx, " in done.stderr, done.stderr
 
 
+@pytest.mark.slow
 @has_all
 @has_plugin
 @needs_nvptx
@@ -277,6 +283,7 @@ def test_opencl(tools: Tools, tmp_path: Path) -> None:
     assert "gompy: swap: opencl:9: there is no such device; OpenCL has " in done.stderr
 
 
+@pytest.mark.slow
 @has_all
 @has_plugin
 def test_a_watched_file_and_the_command(tools: Tools, tmp_path: Path) -> None:
@@ -330,6 +337,7 @@ def test_threads(tools: Tools) -> None:
     assert (done.returncode, done.stdout) == (0, "0 wrong\n"), done.stderr
 
 
+@pytest.mark.slow(sample=1)
 @has_all
 @has_plugin
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def how(stderr: str) -> list[str]:
     return [line.split(": ", 3)[3] for line in sorted(lines)]
 
 
+@pytest.mark.slow
 def test_files_of_a_folder(tools: Tools, tmp_path: Path) -> None:
     """Python and C files come before the image's code; one that can't be used is told, and the image runs."""
     tools.ok("gompcc", "-fopenmp", PROGRAM, "-o", "scale")
@@ -85,6 +86,7 @@ def test_entry_points(tools: Tools, tmp_path: Path) -> None:
     assert "1 on device 0 (virtual far), 1 on the host" in done.stderr
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", ["nothing", "gompy.virtual:Nothing", "nowhere:Class", "gompy.virtual:Virtual"])
 def test_a_wrong_backend_is_one_line(tools: Tools, name: str) -> None:
     """The program runs on the host."""
@@ -265,6 +267,7 @@ def test_regions_of_a_library_on_shared_memory(tools: Tools) -> None:
     assert "k/main._omp_fn.2.py, 1 time" in tools.run("./scale", env={"GOMPY_KERNELS": "k"}).stderr
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -68,6 +68,7 @@ REPORTS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize(("report", "texts"), REPORTS, ids=[report["name"] for report, _ in REPORTS])
 def test_a_report_is_drawn(
     report: dict[str, Any], texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -109,6 +110,7 @@ def test_a_group_gets_half_a_processor() -> None:
     assert not group.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="threads on two processors at once")
 def test_times_have_what_other_threads_take(tmp_path: Path) -> None:
     # Linux's clock of a process alone misses nearly all of the hundred rounds.

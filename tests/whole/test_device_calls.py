@@ -41,6 +41,7 @@ def uses(pyx: Path) -> set[Place]:
     return found
 
 
+@pytest.mark.slow
 def test_one_file_calls_devices() -> None:
     """Others neither call a device's functions nor ask for one, but for the files that fill the table."""
     found = uses(cython_graph.ROOT / LIBRARY)

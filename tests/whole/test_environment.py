@@ -62,6 +62,7 @@ def test_every_variable_that_is_read_is_on_the_page() -> None:
     assert {name: file for name, file in in_sources().items() if name not in on_page()} == {}
 
 
+@pytest.mark.slow
 def test_every_variable_on_the_page_is_read() -> None:
     """A variable that is gone takes its row along."""
     text = "".join(

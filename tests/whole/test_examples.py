@@ -60,6 +60,7 @@ def test_fruit_tables_are_in_link_order(examples: Path) -> None:
     assert "6 on device 0 (intelmic)" in output and "WRONG" not in output
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize("name", ["cxx", "fortran"])
 def test_results_equal_the_hosts(examples: Path, name: str) -> None:
     status, output, errors = run(examples, name)
@@ -68,6 +69,7 @@ def test_results_equal_the_hosts(examples: Path, name: str) -> None:
     assert output.count("  equal") >= 3 and "DIFFERENT" not in output
 
 
+@pytest.mark.slow
 def test_canny_on_the_device(examples: Path) -> None:
     status, output, errors = run(examples, "canny")
     assert status == 0, errors
@@ -90,6 +92,7 @@ def canny_on_host(tmp_path: Path) -> Path:
     return program
 
 
+@pytest.mark.slow
 def test_canny_says_that_it_ran_on_the_host(tmp_path: Path) -> None:
     program = canny_on_host(tmp_path)
     photo = EXAMPLES / "canny/dandelion.jpg"
@@ -98,6 +101,7 @@ def test_canny_says_that_it_ran_on_the_host(tmp_path: Path) -> None:
     assert done.stdout.count("the host") >= 6 and "device 0" not in done.stdout
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(
     ("damage", "why"),
     [

@@ -149,6 +149,7 @@ FOR_USERS = ("gompy/_native/cudart/include/", "gompy/virtual/include/", "gompy/a
 """Headers that programs and libraries of users include, and those of plugins that are compiled for a user's gcc."""
 
 
+@pytest.mark.slow
 def test_wheel_knows_nothing_of_its_builder(made: Built) -> None:
     with zipfile.ZipFile(made.wheel) as wheel:
         names = wheel.namelist()
@@ -181,6 +182,7 @@ def test_source_distribution_has_all_sources_and_nothing_else(made: Built) -> No
     assert not [name for name in names if name.endswith(COMPILED) or "_native/" in name]
 
 
+@pytest.mark.slow
 def test_source_distribution_builds(made: Built, tmp_path: Path) -> None:
     """A product with headers of its own and shared ones, by the unpacked files alone."""
     checked("tar", "-xf", made.sdist, cwd=tmp_path)
@@ -193,6 +195,7 @@ def test_source_distribution_builds(made: Built, tmp_path: Path) -> None:
     assert (tree / "gompy/_native/bdir/as").stat().st_mode & stat.S_IXUSR
 
 
+@pytest.mark.slow
 def test_installation_in_a_path_with_blanks(installed: Path, tmp_path: Path) -> None:
     assert compile_and_run(installed, tmp_path / "a b") == "4950 0\n"
     env = environment_of_a_stranger(tmp_path)
@@ -222,6 +225,7 @@ def test_manual_pages_and_completions_are_in_an_installation(installed: Path) ->
         assert "gompcc" in (share / name).read_text()
 
 
+@pytest.mark.slow
 @has_compiler
 def test_nvptx_of_an_installation(installed: Path, tmp_path: Path) -> None:
     """The PTX compiler runs by the installation's own Python."""
@@ -278,6 +282,7 @@ def spoilt(folder: Path) -> dict[str, str]:
     return env | {"PYTHONCOERCECLOCALE": "warn", "PYTHONOPTIMIZE": "2", "PYTHONINSPECT": "1", "PYTHONVERBOSE": "1"}
 
 
+@pytest.mark.slow
 def test_settings_of_the_users_python(installed: Path, tmp_path: Path) -> None:
     """They are for the user's programs; the compilers, the link tools and gompy are none."""
     settings = spoilt(tmp_path / "mine")

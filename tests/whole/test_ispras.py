@@ -48,6 +48,7 @@ def plots() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @built
 @pytest.mark.parametrize("device", ["host", "intelmic", pytest.param("emulated", marks=has_compiler)])
 @pytest.mark.parametrize("bench", BENCHES)
@@ -64,6 +65,7 @@ def test_all_points_of_a_device(tmp_path: Path, device: str, bench: str) -> None
         assert all(len(p["region"]) == len(p["native"]) == 3 and min(p["region"]) > 0 for p in r["points"])
 
 
+@pytest.mark.slow
 @built
 @has_compiler
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not in PATH")
@@ -73,6 +75,7 @@ def test_cuda_on_the_emulated_gpu(tmp_path: Path) -> None:
     assert found["runs"][0]["device_name"].startswith("gompy emulated GPU")
 
 
+@pytest.mark.slow
 @built
 def test_cuda_is_skipped_with_a_reason(tmp_path: Path) -> None:
     """Where there is no CUDA the report says so; nothing at all to measure is an error."""
@@ -146,6 +149,7 @@ def test_lines_of_the_figures() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_plots_are_files(tmp_path: Path) -> None:
     """PNG and SVG, axes labelled with units."""
     pytest.importorskip("matplotlib")

@@ -117,6 +117,7 @@ def arrows() -> dict[str, set[str]]:
     return {name: imports(name, path, known) for name, path in known.items()}
 
 
+@pytest.mark.slow
 def test_rooms_import_only_what_they_may(arrows: dict[str, set[str]]) -> None:
     """A room that imports another one is allowed to."""
     found = {(room_of(name), room_of(target)) for name, targets in arrows.items() for target in targets}
@@ -136,6 +137,7 @@ def test_modules_import_in_no_circle(arrows: dict[str, set[str]]) -> None:
     assert not circles
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("source", LIBRARIES)
 def test_files_of_a_library_use_what_stands_below(source: str) -> None:
     """Functions, variables, types and numbers of a later file are used in no earlier one."""
@@ -199,6 +201,7 @@ def test_names_of_a_shared_namespace_have_two_words(source: str) -> None:
     assert not found
 
 
+@pytest.mark.slow
 def test_functions_fit_on_a_page() -> None:
     """At most 80 lines, but for those with a reason."""
     found = set()

@@ -164,6 +164,7 @@ ATTACKS = (
 )
 
 
+@pytest.mark.slow(sample=5)
 @has_all
 @pytest.mark.parametrize("name", ATTACKS)
 def test_environment_names_nothing_that_a_privileged_program_runs_or_writes(
@@ -314,6 +315,7 @@ def products() -> list[Path]:
     return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
+@pytest.mark.slow
 def test_every_variable_is_read_securely() -> None:
     """No plain getenv, neither in the sources nor in what was made of them."""
     assert len(NATIVE_SOURCES) > 50

@@ -16,6 +16,7 @@ def tools(bin_folder: Path, tmp_path: Path) -> Tools:
     return Tools(bin_folder, tmp_path)
 
 
+@pytest.mark.slow(sample=1)
 @has_all
 @pytest.mark.parametrize("option", ["", "-fsanitize=thread"])
 def test_storm(tools: Tools, tmp_path: Path, option: str) -> None:

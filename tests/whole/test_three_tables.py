@@ -129,6 +129,7 @@ def test_a_stock_objects_of_fat_lto_without_lto_link(fruits: Fruits, tmp_path: P
     assert [d.kind for d in program.described()] == [1, 1, 1]
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("partition", PARTITIONS)
 @pytest.mark.parametrize("mode", ["lto", "stock-lto"])
 def test_b_all_with_lto(fruits: Fruits, tmp_path: Path, partition: str, mode: str) -> None:
@@ -150,6 +151,7 @@ def test_b_all_with_lto(fruits: Fruits, tmp_path: Path, partition: str, mode: st
     check_loads(program, tmp_path / "image.so")
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_c_banana_without_lto(fruits: Fruits, tmp_path: Path, partition: str) -> None:
     options = ("-flto", f"-flto-partition={partition}", "-save-temps")
@@ -198,6 +200,7 @@ int {0}(int x)
 """
 
 
+@pytest.mark.slow(sample=2)
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_static_variables_of_one_name_in_many_partitions(tmp_path: Path, partition: str) -> None:
     """The joint table must not take one ``same`` for the other: each entry is of its own, with its contents."""
@@ -263,6 +266,7 @@ int {0}_where(void)
 """
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.skipif(not (LIB / "libgompy.so.1").exists(), reason="the runtime is not built")
 @pytest.mark.parametrize(
     ("modes", "partition"),

@@ -143,6 +143,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return Workshop(tmp_path_factory.mktemp("workshop"))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(lines(), st.booleans(), st.sampled_from(("", "1to1", "none")), st.booleans(), st.sampled_from(("ours", "lto")))
 def test_random_sets_of_objects(
