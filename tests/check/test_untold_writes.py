@@ -27,6 +27,35 @@ int main (void)
 }
 """
 UNWRITTEN = WRITTEN.replace("set = e[1]", "set = e[2] != 77").replace("sum += m[3]", "sum += m[4] != 3 && sum == .5")
+COPIED = """#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+int main (void)
+{
+  double *p = omp_target_alloc (80, 0), *q = omp_target_alloc (80, 0), x = 0;
+#pragma omp target is_device_ptr(p)
+  modf (2.5, &p[7]);
+  omp_target_memcpy (q, p, 80, 0, 0, 0, 0);
+#pragma omp target is_device_ptr(q) map(tofrom: x)
+  {
+    x += q[7];
+    x += q[8] == 3;
+  }
+  printf ("%g\\n", x);
+}
+"""
+TWO = """#include <math.h>
+int main (void)
+{
+  int d[2];
+  long long r = 0;
+#pragma omp target map(from: d) map(tofrom: r)
+  {
+    frexp (40., &d[1]);
+    r = *(long long *) &d[1];
+  }
+}
+"""
 
 
 def checked(folder: Path, command: str, name: str, text: str, *words: str) -> tuple[str, str]:
@@ -58,3 +87,24 @@ def test_what_libgfortran_has_written_is_set(tmp_path: Path) -> None:
         "c = matmul (a, b)\ns = c(2) + sum (c)\n!$omp end target\nprint '(4f5.1)', c, s\nend\n"
     )
     assert checked(tmp_path, "gompfortran", "a.f90", text, "-O0") == ("  6.0  6.0  6.0 24.0\n", "")
+
+
+def test_copies_of_what_nothing_has_written_are_told(tmp_path: Path) -> None:
+    """They are not as new memory is where they lie now."""
+    stdout, stderr = checked(tmp_path, "gompcc", "a.c", COPIED, "-fno-builtin")
+    assert stdout == "2\n"
+    assert stderr.count("[unset]") == 1 and "a.c:13: error: region main._omp_fn.1 on device 0 reads device" in stderr
+
+
+def test_a_read_goes_on_behind_what_a_library_has_written(tmp_path: Path) -> None:
+    stdout, stderr = checked(tmp_path, "gompcc", "a.c", TWO, "-fno-builtin")
+    assert stdout == "" and stderr.count("a.c:9: error: ") == stderr.count("[past-section]") == 1, stderr
+
+
+@pytest.mark.parametrize("text", [WRITTEN, UNWRITTEN])
+def test_memory_that_is_filled_alike(tmp_path: Path, text: str) -> None:
+    """As without `gompy run`: all that was unset was taken as written."""
+    checked(tmp_path, "gompcc", "a.c", text, "-fno-builtin")
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "GOMPY_CHECK": "1"}
+    done = subprocess.run([tmp_path / "a"], env=env, capture_output=True, text=True, timeout=300)
+    assert done.stderr.count("is read, which nothing has written there") == 2 * (text == UNWRITTEN), done.stderr

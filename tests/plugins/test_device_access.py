@@ -144,7 +144,7 @@ main (int count, char **words)
   base = mmap (NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memset (marks, MIC_MARK_GOOD, SIZE);
   mic_watch_marks (marks, base, SIZE, &outer);
-  if (count != 2 || !mic_watch_accesses ((uintptr_t) base, SIZE, changes))
+  if (count != 2 || !mic_watch_accesses ((uintptr_t) base, SIZE, changes, 0))
     return 1;
   pthread_barrier_init (&barrier, NULL, 2);
   pthread_create (&other, NULL, second, words[1]);

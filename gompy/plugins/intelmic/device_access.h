@@ -85,6 +85,7 @@ static struct mic_cells mic_cells;
 static struct mic_block *mic_blocks;
 static const uint32_t *mic_changes;  /* of marks, by the host (protocol.h) */
 static uint64_t mic_access_size;  /* of the arena */
+static int mic_is_spread;  /* as the host's */
 static uint32_t *mic_interval_team;
 static struct mic_access_team *mic_access_teams;  /* as many as intervals */
 static _Atomic uint32_t mic_last_interval, mic_last_team, mic_last_launch;
@@ -598,19 +599,6 @@ mic_die (uint64_t offset, const void *pc)
   mic_access_dies (gompy_access.low + offset, pc);
 }
 
-/* Whether some bytes that nobody has told to have written are not as the host has filled them.  A library wrote there,
-   whose code tells nothing: then it wrote all of them.  One of them may be by chance what it was.  */
-static int
-mic_written_untold (uint64_t offset, size_t size)
-{
-  const unsigned char *bytes = (const unsigned char *) (gompy_access.low + offset);
-  for (size_t i = 0; i < size; i++)
-    if (mic_marks[offset + i] == MIC_MARK_UNSET
-        && bytes[i] != (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7)))
-      return 1;
-  return 0;
-}
-
 static void
 mic_look_read (uint64_t offset, size_t size, const void *pc)
 {
@@ -622,18 +610,21 @@ mic_look_read (uint64_t offset, size_t size, const void *pc)
       if (mark == MIC_MARK_CLOSED)
         mic_die (offset + i, pc);
       size_t near = size - i < MIC_NEAR ? size - i : MIC_NEAR;
-      if (mark == MIC_MARK_UNSET && mic_written_untold (offset + i, near))
+      const void *bytes = (const void *) (gompy_access.low + offset + i);
+      if (mark == MIC_MARK_UNSET
+          && mic_written_untold (bytes, mic_marks + offset + i, near, offset + i, mic_is_spread))
         {
-          for (size_t end = i + near; i < end; i++)
-            if (mic_marks[offset + i] == MIC_MARK_UNSET)
-              mic_marks[offset + i] = MIC_MARK_GOOD;
+          for (size_t end = i + near; i < end && (mic_marks[offset + i] == MIC_MARK_UNSET
+                                                  || mic_marks[offset + i] == MIC_MARK_GOOD); i++)
+            mic_marks[offset + i] = MIC_MARK_GOOD;
           i--;
           continue;
         }
-      mic_access_found (mark, gompy_access.low + offset + i, pc, 0);
-      for (; i < size; i++)
+      mic_access_found (mark == MIC_MARK_COPIED ? MIC_MARK_UNSET : mark, gompy_access.low + offset + i, pc, 0);
+      for (; i < size && mic_marks[offset + i] != MIC_MARK_CLOSED; i++)
         if (mic_marks[offset + i] > MIC_MARK_GOOD)
           mic_marks[offset + i] = MIC_MARK_GOOD;  /* told once */
+      i--;
     }
 }
 
@@ -830,7 +821,7 @@ _Static_assert (MIC_INTERVALS * (sizeof *mic_interval_team + sizeof *mic_access_
 
 /* The arena has marks, and an image tells of its accesses.  */
 static int
-mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
+mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes, int spread)
 {
   mic_interval_team = mic_reserve (MIC_INTERVALS * sizeof *mic_interval_team);
   mic_access_teams = mic_reserve (MIC_INTERVALS * sizeof *mic_access_teams);
@@ -851,6 +842,7 @@ mic_watch_accesses (uint64_t base, uint64_t size, const uint32_t *changes)
       || mic_readers == NULL || mic_kept_some == NULL || !mic_begin_following ())
     return 0;
   mic_changes = changes;
+  mic_is_spread = spread;
   mic_access_size = size;
   gompy_access.read = mic_access_read;
   gompy_access.write = mic_access_write;

@@ -1,7 +1,7 @@
 # Accesses of images made with -foffload-check (device_access.h): found while the region goes on, or its end.
 
 cdef extern from "device_access.h" nogil:
-    bint watch_accesses "mic_watch_accesses"(uint64_t base, uint64_t size, const uint32_t *changes)
+    bint watch_accesses "mic_watch_accesses"(uint64_t base, uint64_t size, const uint32_t *changes, int spread)
     void begin_launch "mic_begin_launch"()
     void begin_team "mic_begin_team"()
     void end_team "mic_end_team"()
@@ -29,4 +29,4 @@ cdef void access_dies "mic_access_dies"(uint64_t address, const void *pc) noexce
 
 cdef bint watch_images() noexcept nogil:
     """Have the images tell of their accesses, if they do.  False: there is no room for that."""
-    return control.exact == 0 or watch_accesses(control.arena_base, control.arena_size, control.changes)
+    return control.exact == 0 or watch_accesses(control.arena_base, control.arena_size, control.changes, control.spread)

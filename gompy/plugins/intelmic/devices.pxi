@@ -90,7 +90,6 @@ cdef extern from *:
       char directory[256];    /* for image files under OFFLOAD_EMUL_RUN, empty: none */
       int files;
       int guarded;            /* GOMPY_CHECK */
-      int spread;             /* and `gompy run --check`: no two places of new memory look alike (guards.pxi) */
       unsigned char *marks;   /* of the arena's bytes, or NULL; see marks.pxi */
       struct mic_outer_kept *outer_kept; /* of outer_marks.pxi */
       int exact;              /* there are images that tell of their accesses (-foffload-check) */
@@ -173,7 +172,6 @@ cdef extern from *:
         int files
         char preload[64]
         int guarded
-        int spread
         unsigned char *marks
         mic_outer_kept *outer_kept
         int exact

@@ -3,7 +3,7 @@
 # Without it the device may access all of its arena.  With it only blocks in use: each has pages of its own and ends at
 # the end of one (exactly, if its size is a multiple of 16), the next page is without access, and the pages of a freed
 # block lose theirs and stay idle for a while.  The runtime puts what a construct maps into one block; by gompy_guard it
-# has the pages between the objects closed as well.  New memory is filled with GUARD_FILL, not zero; under `gompy run
+# has the pages between the objects closed as well.  New memory is filled with MIC_FILL, not zero; under `gompy run
 # --check` with bytes that differ from place to place, by which those that nobody has written are told from others.
 #
 # Where libasan is on the device (sanitizers.pxi) it is told of all that instead: bytes are closed, not pages.
@@ -16,7 +16,6 @@
 
 cdef extern from *:
     """
-    #define GUARD_FILL 0xcb
     #define GUARD_IDLE_BYTES (32ull << 20) /* more would have every new block take pages that are new, too */
     #define GUARD_WORDS 8u
     #define GUARD_SURE 8u       /* so many bytes together that are as they were filled have not been written */
@@ -80,7 +79,6 @@ cdef extern from *:
     }
     """
     uint64_t GUARD_IDLE_BYTES
-    int GUARD_FILL
     void mic_fill(char *to, uint64_t offset, size_t size) nogil
     void mic_find_filled(const char *memory, uint64_t offset, unsigned char *unset, size_t size) nogil
     void mic_leave_sure(unsigned char *unset, uint64_t offset, size_t size) nogil
@@ -160,10 +158,10 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
         set_marks(d, offset, inside, around)
         set_marks(d, start, size, MIC_MARK_GOOD if own else MIC_MARK_UNSET)
         set_marks(d, start + size, room - inside - size, around)
-    if d.spread:
+    if d.control.spread:
         mic_fill(d.memory + start, start, bytes)
     else:
-        memset(d.memory + start, GUARD_FILL, bytes)
+        memset(d.memory + start, MIC_FILL, bytes)
     return start
 
 

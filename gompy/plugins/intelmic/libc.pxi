@@ -130,7 +130,8 @@ cdef extern from "protocol.h":
         uint64_t call[5]
     uint32_t MIC_CALL
     int MIC_RACE_WRITE_WRITE, MIC_RACE_WRITE_READ, MIC_RACE_READ_WRITE
-    int MIC_READS, MIC_MARK_CLOSED, MIC_MARK_GOOD, MIC_MARK_UNSET, MIC_MARK_STALE, MIC_CHANGES, MIC_CHANGE_SHIFT
+    int MIC_READS, MIC_MARK_CLOSED, MIC_MARK_GOOD, MIC_MARK_UNSET, MIC_MARK_STALE, MIC_MARK_COPIED, MIC_FILL
+    int MIC_CHANGES, MIC_CHANGE_SHIFT
     int MIC_FIRST_WORKER, MIC_WORKERS, MIC_ALL_SLOTS, MIC_CELLS
     uint32_t MIC_LOOKS, MIC_PATROLS
     struct mic_cell:
@@ -211,6 +212,7 @@ cdef extern from "protocol.h":
         int32_t threads
         int32_t marked
         int32_t exact
+        int32_t spread
         char preload[64]
         int32_t guarded
         unsigned long processors[128]

@@ -66,10 +66,38 @@ cdef inline void set_marks(mic_device *d, uint64_t offset, uint64_t n, int mark)
             changed_marks(d, offset, n)
 
 
+cdef extern from * nogil:
+    const void *memchr(const void *at, int c, size_t n)
+    bint written_untold "mic_written_untold"(const void *bytes, const unsigned char *marks, size_t n, uint64_t offset,
+                                             bint spread)
+
+
+cdef void mark_copied(mic_device *d, uint64_t to, uint64_t what, size_t n) noexcept nogil:
+    """Of copied bytes that nobody has told to have written: a library has, or they are no more as they were filled.
+    Four at a time, as a library's bytes may be by chance what they were."""
+    cdef unsigned char *marks = d.marks + to
+    cdef unsigned char mark
+    cdef const void *next = memchr(marks, MIC_MARK_UNSET, n)
+    cdef size_t i, end
+    while next != NULL:
+        i = <size_t>(<const unsigned char *>next - marks)
+        end = min(n, i + 4 - ((what + i) & 3))
+        mark = MIC_MARK_COPIED
+        if written_untold(d.memory + to + i, marks + i, end - i, what + i, d.control.spread != 0):
+            mark = MIC_MARK_GOOD
+        while i < end:
+            if marks[i] == <unsigned char>MIC_MARK_UNSET:
+                marks[i] = mark
+            i += 1
+        next = memchr(marks + end, MIC_MARK_UNSET, n - end)
+
+
 cdef void copy_marks(mic_device *d, uint64_t to, uint64_t what, size_t n) noexcept nogil:
     """After a copy within the device."""
     if d.marks != NULL:
         memmove(d.marks + to, d.marks + what, n)
+        if d.control.exact:
+            mark_copied(d, to, what, n)
         changed_marks(d, to, n)
 
 

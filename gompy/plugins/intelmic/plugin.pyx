@@ -322,7 +322,7 @@ cdef public bint gompy_find_unset(int number, uintptr_t start, unsigned char *un
     Not part of GCC's interface.
     """
     cdef mic_device *d = device_of(number)
-    if not d.spread or not in_arena(d, <void *>start, size):
+    if not d.control.spread or not in_arena(d, <void *>start, size):
         return False
     find_unset(d, start - d.base, unset, size)
     return True

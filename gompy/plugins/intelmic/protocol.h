@@ -8,10 +8,11 @@
 #define GOMPY_INTELMIC_PROTOCOL_H
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 20u
+#define MIC_ABI 21u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -128,14 +129,29 @@ struct mic_queue
 #define MIC_MARK_GOOD 1
 #define MIC_MARK_UNSET 2 /* nothing has written it */
 #define MIC_MARK_STALE 3 /* the host has written its own copy since they were the same */
+#define MIC_MARK_COPIED 7 /* the host has copied it within the device from where nothing had written; exact only */
 
-/* What 8 bytes of new memory are filled with, by their offset: each otherwise, so that who wrote there is noticed.  */
+/* What new memory is filled with: all its bytes alike, or, where they are spread, 8 bytes by their offset.  */
+#define MIC_FILL 0xcb
 #define MIC_SPREAD 0x9e3779b97f4a7c15ull /* 2^64 by the golden ratio */
 
 static inline uint64_t
 mic_filled_with (uint64_t offset)
 {
   return (offset / 8 + 1) * MIC_SPREAD;
+}
+
+/* Whether some of N bytes that nobody has told to have written are not as they were filled at OFFSET.  A library wrote
+   there, whose code tells nothing: then it wrote all of them.  One of them may be by chance what it was.  */
+static inline int
+mic_written_untold (const void *memory, const unsigned char *marks, size_t n, uint64_t offset, int spread)
+{
+  const unsigned char *bytes = memory;
+  for (size_t i = 0; i < n; i++, offset++)
+    if (marks[i] == MIC_MARK_UNSET
+        && bytes[i] != (spread ? (unsigned char) (mic_filled_with (offset) >> 8 * (offset & 7)) : MIC_FILL))
+      return 1;
+  return 0;
 }
 
 /* What was good stays so until the host changes marks: it counts that, by parts of the arena that share a count where
@@ -231,6 +247,7 @@ struct mic_control
   int32_t guarded;      /* GOMPY_CHECK: the arena is without access but for what the host opens */
   int32_t marked;       /* there are marks; a page has no access until it is used */
   int32_t exact;        /* images tell of their accesses (-foffload-check): pages are open, marks say all */
+  int32_t spread;       /* and `gompy run --check`: no two places of new memory look alike (guards.pxi) */
   char preload[64];     /* library that has to be the first of the device process, empty: none */
   unsigned long processors[MIC_MASK_WORDS]; /* that the device may use */
   int32_t begun_narrow; /* it was started on the host's processor alone: it is to take `processors` first */

@@ -268,7 +268,7 @@ cdef void fill_control(mic_device *d) noexcept nogil:
     d.control.abi = MIC_ABI
     d.guarded = checks_wanted() or d.preload[0] != 0
     d.control.guarded = checks_wanted() and d.preload[0] == 0
-    d.spread = d.control.guarded and secure_getenv(b"GOMPY_CHECK_LOG") != NULL
+    d.control.spread = d.control.guarded and secure_getenv(b"GOMPY_CHECK_LOG") != NULL
     d.words_size = 0
     d.control.device = d.number
     memcpy(d.control.preload, d.preload, sizeof(d.preload))
