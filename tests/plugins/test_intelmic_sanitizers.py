@@ -261,6 +261,25 @@ def test_undefined_that_the_host_describes(tools: Tools, more: str) -> None:
     ]
 
 
+def test_what_the_host_describes_is_told_once(tools: Tools) -> None:
+    """Each launch has a description of its own, and threads come to a place together."""
+    text = """int main (int argc, char **argv)
+{
+  int b = argc - 1, r = 0;
+  for (int k = 0; k < 3; k++)
+#pragma omp target parallel num_threads(4) map(tofrom: b) reduction(+: r)
+    r += (5 << (40 + b)) + (5 << (-1 - b));
+  return r == 12345;
+}
+"""
+    tools.write("told.c", text)
+    tools.ok("gompcc", "-g", "-w", "-fopenmp", "-fsanitize=undefined", "told.c", "-o", "told")
+    assert sorted(line for line in tools.run("./told").stderr.splitlines() if "told.c:" in line) == [
+        "told.c:6:13: runtime error: shift exponent 40 is too large for 32-bit type 'int'",
+        "told.c:6:31: runtime error: shift exponent -1 is negative",
+    ]
+
+
 @pytest.mark.parametrize("more", ["", ",address"])
 def test_undefined_that_ends_the_program(tools: Tools, more: str) -> None:
     options = [f"-fsanitize=undefined{more}", "-fno-sanitize-recover=undefined"]

@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { GOMPY_LONGEST_TYPE = 256, GOMPY_MOST_TYPES = 2 };
+enum { GOMPY_LONGEST_TYPE = 256, GOMPY_MOST_TYPES = 2, GOMPY_TOLD_PLACES = 256 };
 
 struct gompy_described_type
 {
@@ -92,16 +93,39 @@ gompy_fetch_type (const struct gompy_described_type *at, struct gompy_described_
   return false;
 }
 
+/* Whether a place of the host's is told for the first time.  libubsan marks what it has told in the description, of
+   which each launch has a copy of its own, and each report, too.  Of more places than these each report is told.  */
+static inline bool
+gompy_is_new_place (const struct gompy_described *data)
+{
+  static struct gompy_described told[GOMPY_TOLD_PLACES];
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static int count;
+  int i;
+  pthread_mutex_lock (&lock);
+  for (i = 0; i < count; i++)
+    if (told[i].file == data->file && told[i].line == data->line && told[i].column == data->column)
+      break;
+  bool is_new = i == count;
+  if (is_new && count < GOMPY_TOLD_PLACES)
+    told[count++] = *data;
+  pthread_mutex_unlock (&lock);
+  return is_new;
+}
+
 static inline void
 gompy_report_undefined (const char *handler, struct gompy_described *data, int types, uintptr_t first, uintptr_t second)
 {
   struct gompy_described_type found[GOMPY_MOST_TYPES] = { 0 };
   struct gompy_described copy = *data;
   char file[4096] = "?", byte;
+  bool hosts = gompy_own_bytes (data->file, &byte, 1) != 1;
+  if (hosts && !gompy_is_new_place (data) && strstr (handler, "_abort") == NULL)
+    return;
   void *library = dlopen ("libubsan.so.1", RTLD_NOW | RTLD_NOLOAD);
   void (*report) (void *, uintptr_t, uintptr_t);
   *(void **) &report = dlsym (library != NULL ? library : RTLD_NEXT, handler);
-  if (gompy_own_bytes (data->file, &byte, 1) != 1)
+  if (hosts)
     {
       bool known = true;
       for (int i = 0; i < types; i++)
@@ -113,7 +137,6 @@ gompy_report_undefined (const char *handler, struct gompy_described *data, int t
         gompy_either_bytes (data->file, file, sizeof file);
       copy.file = file;
       report (&copy, first, second);
-      data->column = copy.column;  /* libubsan's mark of what has been told */
     }
   else
     report (data, first, second);
