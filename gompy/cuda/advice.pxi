@@ -1,6 +1,6 @@
 # Advice on managed memory, which the emulated device needs none of: it is kept, so that a program can ask for it
-# (cuMemRangeGetAttribute).  A list of ranges.  Those of one kind do not overlap; two that say the same do not touch:
-# it is no longer than what can be told apart, however often a program advises.  Guarded by memory_lock.
+# (cuMemRangeGetAttribute).  A list of ranges.  Those of one kind do not overlap; two of a block that say the same do
+# not touch: it is no longer than what can be told apart, however often a program advises.  Guarded by memory_lock.
 
 cdef enum:
     PREFETCHED = 100               # beside CUmem_advise: a prefetch
@@ -61,13 +61,14 @@ cdef void cut_advice(uint64_t start, uint64_t end, int what, int place, range_ad
             link = &a.next
 
 
-cdef void join_advice(range_advice *new) noexcept nogil:
-    """Those beside it that say the same become one with it."""
+cdef void join_advice(range_advice *new, const uint64_t *whole) noexcept nogil:
+    """Those beside it that say the same become one with it, if they are in what ends with it (drop_advice)."""
     cdef range_advice **link = &all_advice
     cdef range_advice *a
     while link[0] != NULL:
         a = link[0]
-        if same_kind(a, new.what, new.place) and a.place == new.place and (a.end == new.start or new.end == a.start):
+        if same_kind(a, new.what, new.place) and a.place == new.place and \
+                (whole[0] < new.start == a.end or a.start == new.end < whole[1]):
             new.start, new.end = min(a.start, new.start), max(a.end, new.end)
             link[0] = a.next
             free(a)
@@ -75,8 +76,9 @@ cdef void join_advice(range_advice *new) noexcept nogil:
             link = &a.next
 
 
-cdef int note_advice(uint64_t start, uint64_t size, int what, int place, bint given) noexcept nogil:
-    """Keep what was said of a range of managed memory, or taken back."""
+cdef int note_advice(uint64_t start, uint64_t size, const uint64_t *whole, int what, int place,
+                     bint given) noexcept nogil:
+    """Keep what was said of a range of managed memory, or taken back; `whole`: where the block begins and ends."""
     global all_advice
     cdef range_advice *spare
     cdef range_advice *new
@@ -92,7 +94,7 @@ cdef int note_advice(uint64_t start, uint64_t size, int what, int place, bint gi
         free(new)
         return CUDA_SUCCESS
     new.start, new.end, new.what, new.place = start, start + size, what, place
-    join_advice(new)
+    join_advice(new, whole)
     new.next = all_advice
     all_advice = new
     return CUDA_SUCCESS

@@ -4,11 +4,12 @@
 
 cdef int keep_advice(uint64_t address, size_t size, int what, int place, bint given) noexcept nogil:
     """See note_advice; of other memory nothing is kept."""
+    cdef uint64_t whole[2]
     cdef int r
     pthread_mutex_lock(&memory_lock)
     r = CUDA_SUCCESS
-    if size and is_managed_range(address, size):
-        r = note_advice(address, size, what, place, given)
+    if size and is_managed_range(address, size, whole):
+        r = note_advice(address, size, whole, what, place, given)
     pthread_mutex_unlock(&memory_lock)
     return r
 
@@ -127,7 +128,7 @@ cdef public int cuMemRangeGetAttributes(void **to, const size_t *sizes, const in
     if to == NULL or sizes == NULL or which == NULL or n == 0 or size == 0:
         return CUDA_ERROR_INVALID_VALUE
     pthread_mutex_lock(&memory_lock)
-    if not is_managed_range(address, size):
+    if not is_managed_range(address, size, NULL):
         r = CUDA_ERROR_INVALID_VALUE
     for i in range(n):
         if r == CUDA_SUCCESS:

@@ -29,14 +29,22 @@ cdef int pin_or_registered(uint64_t address, uint64_t size, block **pinned) noex
     return CUDA_SUCCESS if r != NULL and size <= r.start + r.size - address else CUDA_ERROR_INVALID_VALUE
 
 
-cdef bint is_managed_range(uint64_t address, uint64_t size) noexcept nogil:
-    """Whether all bytes are managed memory: one block's, or __managed__ variables'.  With memory_lock held."""
+cdef bint is_managed_range(uint64_t address, uint64_t size, uint64_t *whole) noexcept nogil:
+    """Whether all bytes are managed memory: one block's, or __managed__ variables'.  With memory_lock held.
+
+    `whole`: NULL, or where that begins and ends.
+    """
     cdef block *n = block_at(address, NULL, NULL)
-    cdef host_range *r
+    cdef host_range *r = registered_at(address) if n == NULL else NULL
     if n != NULL:
-        return n.use == MANAGED and block_reaches(n, address, size)
-    r = registered_at(address)
-    return r != NULL and r.managed and size <= r.start + r.size - address
+        if n.use != MANAGED or not block_reaches(n, address, size):
+            return False
+    elif r == NULL or not r.managed or size > r.start + r.size - address:
+        return False
+    if whole != NULL:
+        whole[0] = n.start if n != NULL else r.start
+        whole[1] = whole[0] + (n.length if n != NULL else r.size)
+    return True
 
 
 cdef public int gompy_note_managed(CUdeviceptr address) noexcept nogil:
@@ -54,7 +62,7 @@ cdef int check_advised(uint64_t address, uint64_t size) noexcept nogil:
     """CUDA_SUCCESS if all bytes are one block's of device memory, or managed; else CUDA_ERROR_INVALID_VALUE."""
     cdef bint good
     pthread_mutex_lock(&memory_lock)
-    good = is_managed_range(address, size) or block_reaches(block_at(address, NULL, NULL), address, size)
+    good = is_managed_range(address, size, NULL) or block_reaches(block_at(address, NULL, NULL), address, size)
     pthread_mutex_unlock(&memory_lock)
     return CUDA_SUCCESS if good else CUDA_ERROR_INVALID_VALUE
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import subprocess
 import sys
@@ -306,3 +307,18 @@ def test_a_word_orders_streams(order: str) -> None:
     env = {**os.environ, "GOMPY_CHECK": "race"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env, timeout=60)
     assert ("warning: race on device memory" in done.stderr) == (order == "none"), done.stderr
+
+
+def test_neighbours_are_forgotten_apart(cuda: Driver) -> None:
+    """Blocks that lie side by side, and are advised alike."""
+    cuda.context()
+    blocks = sorted((Range(cuda, 4) for _ in range(8)), key=lambda one: one.at)
+    assert any(one.at + one.size == two.at for one, two in itertools.pairwise(blocks))
+    for one in blocks:
+        one.advise("SET_READ_MOSTLY", 0)
+    for one in blocks[::2]:
+        cuda.ok("cuMemFree_v2", one.at)
+    assert all(one.get("READ_MOSTLY") == [1] for one in blocks[1::2])
+    again = [Range(cuda, 4) for _ in blocks[::2]]
+    assert {one.at for one in again} & {one.at for one in blocks[::2]}
+    assert all(one.get("READ_MOSTLY") == [0] for one in again)
