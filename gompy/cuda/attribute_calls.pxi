@@ -4,8 +4,9 @@
 cdef bint node_keeps(int kind) noexcept nogil:
     """Whether kernel nodes have an attribute that is without effect on an emulated device."""
     return kind in (
-        CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
-        CU_LAUNCH_ATTRIBUTE_PRIORITY, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
+        CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+        CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, CU_LAUNCH_ATTRIBUTE_PRIORITY,
+        CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
         CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
     )
 
@@ -23,15 +24,15 @@ cdef int set_together(node *n, bint together) noexcept nogil:
 
 cdef public int cuGraphKernelNodeSetAttribute(void *p, int kind, const void *value) noexcept nogil:
     """Set an attribute.  CUDA_ERROR_NOT_SUPPORTED: clusters of more than a block."""
-    cdef const int *words = <const int *>value
+    cdef const unsigned *words = <const unsigned *>value
     cdef node *n = NULL
     cdef int r = enter_node(p, CU_GRAPH_NODE_TYPE_KERNEL, &n) if value != NULL else CUDA_ERROR_INVALID_VALUE
     if r != CUDA_SUCCESS:
         return r
     if kind == CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         r = set_together(n, words[0] != 0)
-    elif kind == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        r = CUDA_ERROR_NOT_SUPPORTED if max(words[0], words[1], words[2]) > 1 else CUDA_SUCCESS
+    elif kind == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION and max(words[0], words[1], words[2]) > 1:
+        r = CUDA_ERROR_NOT_SUPPORTED
     elif not node_keeps(kind):
         r = CUDA_ERROR_INVALID_VALUE
     elif told_attributes(n) == NULL:
@@ -48,7 +49,7 @@ cdef public int cuGraphKernelNodeGetAttribute(void *p, int kind, void *value) no
     cdef int r = enter_node(p, CU_GRAPH_NODE_TYPE_KERNEL, &n) if value != NULL else CUDA_ERROR_INVALID_VALUE
     if r != CUDA_SUCCESS:
         return r
-    if not node_keeps(kind) and kind not in (CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION):
+    if not node_keeps(kind) and kind != CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         r = CUDA_ERROR_INVALID_VALUE
     elif node_keeps(kind) and n.told != NULL:
         memcpy(value, n.told.value[kind], sizeof(n.told.value[kind]))

@@ -8,7 +8,7 @@ cdef enum:
     NODE_ATTRIBUTES = 17       # CU_LAUNCH_ATTRIBUTE_* below it
 
 cdef struct node_attributes:
-    uint64_t value[17][8]      # NODE_ATTRIBUTES, each as large as a CUlaunchAttributeValue
+    uint64_t value[NODE_ATTRIBUTES][8]  # each as large as a CUlaunchAttributeValue
 
 cdef struct node:
     handle_head head

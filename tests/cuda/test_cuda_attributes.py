@@ -42,8 +42,10 @@ def test_what_is_set_can_be_asked_for(cuda: Driver, maker: Maker) -> None:
         assert asked(cuda, node, which) == bytes(64)
     window = bytes(range(64))
     cuda.ok("cuGraphKernelNodeSetAttribute", node, WINDOW, window)
-    cuda.ok("cuGraphKernelNodeSetAttribute", node, CLUSTER, bytes(c_uint64(1 << 32 | 1)) + b"\1" + bytes(55))
+    alone = bytes(c_uint64(1 << 32 | 1)) + b"\1" + bytes(55)
+    cuda.ok("cuGraphKernelNodeSetAttribute", node, CLUSTER, alone)
     assert (asked(cuda, node, WINDOW), asked(cuda, node, PRIORITY)) == (window, bytes(64))
+    assert (asked(cuda, node, CLUSTER), asked(cuda, other, CLUSTER)) == (alone, bytes(64))
     assert asked(cuda, other, WINDOW) == bytes(64)
 
 
@@ -81,7 +83,8 @@ def test_what_is_refused(cuda: Driver, maker: Maker) -> None:
     assert cuda.cuGraphKernelNodeGetAttribute(node, -1, value) == INVALID_VALUE
     assert cuda.cuGraphKernelNodeGetAttribute(node, PRIORITY, None) == INVALID_VALUE
     assert cuda.cuGraphKernelNodeGetAttribute(copy, PRIORITY, value) == INVALID_VALUE
-    assert cuda.cuGraphKernelNodeSetAttribute(node, CLUSTER, bytes(c_uint(2)) + bytes(60)) == NOT_SUPPORTED
+    for large in (2, 1 << 31):
+        assert cuda.cuGraphKernelNodeSetAttribute(node, CLUSTER, bytes(c_uint(large)) + bytes(60)) == NOT_SUPPORTED
 
 
 def test_blocks_that_run_together(cuda: Driver, maker: Maker) -> None:
