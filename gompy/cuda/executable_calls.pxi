@@ -60,6 +60,7 @@ cdef void drop_executable(executable *x) noexcept nogil:
         free_graph(x.plan)
     if is_handle(GRAPH, x.source) and x.source.head.serial == x.source_serial:
         x.source.instantiated = False
+    free(x.launched.known)
     free_handle(EXECUTABLE, x)
 
 
@@ -161,7 +162,7 @@ cdef public int cuGraphLaunch(void *p, void *queue) noexcept nogil:
         return r
     r = look_for_capture(s, &c) if s.head.live else CUDA_ERROR_INVALID_HANDLE
     if r == CUDA_SUCCESS and c == NULL:
-        r = launch_plan(s, x.plan, x.flags)
+        r = launch_plan(s, x)
     elif r == CUDA_SUCCESS and has_memory(x.plan):
         c.spoilt = True
         r = CUDA_ERROR_NOT_SUPPORTED

@@ -268,14 +268,30 @@ cdef void queue_ready(stream *s, op *o) noexcept nogil:
         o = after
 
 
-cdef int launch_plan(stream *s, graph *plan, uint64_t flags) noexcept nogil:
+cdef bint await_launch(stream *s, event *e) noexcept nogil:
+    """Let a stream wait for the last launch of an executable, if that was in another one: they come one after the other
+    (CUDA driver API, cuGraphLaunch).  False: no memory."""
+    cdef op *o
+    await_order(s, e)
+    if e.of == NULL or e.of == s or e.of.head.serial != e.stream_serial or done_up_to(e.of, e.ticket):
+        return True
+    o = new_op(WAIT_OP, 0)
+    if o == NULL:
+        return False
+    o.awaited, o.awaited_serial, o.awaited_ticket = e.of, e.stream_serial, e.ticket
+    append_op(s, o)
+    return True
+
+
+cdef int launch_plan(stream *s, executable *x) noexcept nogil:
     """Queue all that an executable does, or nothing."""
+    cdef graph *plan = x.plan
     cdef op *chain = NULL
     cdef op **end = &chain
     cdef bint memory = has_memory(plan)
     cdef int r = CUDA_SUCCESS
     if memory:
-        r = follow_memory(plan, flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
+        r = follow_memory(plan, x.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
         if r != CUDA_SUCCESS:
             return r
     if not s.worker and not start_worker(s):
@@ -287,10 +303,14 @@ cdef int launch_plan(stream *s, graph *plan, uint64_t flags) noexcept nogil:
         end[0] = end_work(plan)
         if end[0] == NULL:
             r = CUDA_ERROR_OUT_OF_MEMORY
+    if r == CUDA_SUCCESS and not await_launch(s, &x.launched):
+        r = CUDA_ERROR_OUT_OF_MEMORY
     if r != CUDA_SUCCESS:
         drop_ready(chain)
         return r
     queue_ready(s, chain)
+    x.launched.of, x.launched.stream_serial, x.launched.ticket = s, s.head.serial, last_ticket
+    record_order(&x.launched, s)
     if memory:
         commit_memory(plan)
     pthread_cond_signal(&s.wake)

@@ -49,7 +49,7 @@ cdef struct executable:
     uint64_t flags
     graph *source              # that it was made of, if that has memory nodes
     uint64_t source_serial
-
+    event launched             # as one that is recorded behind each launch
 
 cdef graph *new_graph(bint inside) noexcept nogil:
     """An empty one, or NULL."""

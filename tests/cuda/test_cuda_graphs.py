@@ -181,6 +181,28 @@ def test_host_nodes_and_host_memory(cuda: Driver, maker: Maker) -> None:
     assert seen == [(7, 10), (7, 20), (7, 30)]
 
 
+def test_launches_of_an_executable_wait_for_each_other(cuda: Driver, maker: Maker) -> None:
+    """In whatever streams they are."""
+    second = threading.Event()
+    begun, beside = [], []
+
+    def call(_: int | None) -> None:
+        begun.append(len(begun))
+        if len(begun) == 1:
+            beside.append(second.wait(0.2))
+        second.set()
+
+    function, graph = HOST_FUNCTION(call), maker.graph()
+    maker.add(graph, HostNode(ctypes.cast(function, c_void_p), 0))
+    executable = maker.ready(graph)
+    streams = [cuda.handle("cuStreamCreate", 1) for _ in "ab"]
+    for stream in streams:
+        cuda.ok("cuGraphLaunch", executable, stream)
+    for stream in streams:
+        cuda.ok("cuStreamSynchronize", stream)
+    assert (begun, beside) == ([0, 1], [False])
+
+
 def test_questions_about_a_graph(cuda: Driver, maker: Maker) -> None:
     """Nodes, roots, edges, neighbours, types; a clone has nodes of its own."""
     memory, graph, kind = cuda.alloc(64), maker.graph(), c_int()
