@@ -16,7 +16,7 @@ ALTOGETHER = frozenset(("v2", "v4"))
 def inside(em: Emitter, register: Register | None, first: str, offset: int, size: int) -> str:
     """Whether a row of elements of `size` bytes, `offset` from where a register points, is in memory (i1); `first` is
     its address.  Asked once in a block for all that are near."""
-    if register is None or em.code is None or em.code.guard is not None:
+    if register is None or not em.fast or em.code is None or em.code.guard is not None:
         return in_memory(em, first)
     found = rows(em, register, size)
     least = min(found, default=0)

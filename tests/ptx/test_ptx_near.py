@@ -62,6 +62,17 @@ def test_how_many_tests(case: str) -> None:
     assert asked(kernel(body)) == count
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_an_address_that_a_loop_moves(monkeypatch: pytest.MonkeyPatch, plain: bool) -> None:
+    """It is the same register before and behind, but not the same place; simple ways know nothing of that."""
+    if plain:
+        monkeypatch.setenv("GOMPY_PTX_PLAIN", "1")
+    both = row(0) + row(4)
+    body = f".reg .u32 %n; mov.u32 %n, 0; more: {both} add.s64 %x, %x, 64; {both}"
+    body += "add.u32 %n, %n, 1; setp.lt.u32 %p, %n, 9; @%p bra more;"
+    assert asked(kernel(body)) == (5 if plain else 3)
+
+
 @needs_executor
 @pytest.mark.parametrize("case", CASES)
 def test_results(device: Device, case: str) -> None:
