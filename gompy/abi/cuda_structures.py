@@ -29,6 +29,13 @@ STRUCTURES: Final = {
         "CUdeviceptr dstDevice; CUarray dstArray; void *reserved1; size_t dstPitch, dstHeight; "
         "size_t WidthInBytes, Height, Depth"
     ),
+    "CUDA_MEMCPY3D_PEER": (
+        "size_t srcXInBytes, srcY, srcZ, srcLOD; CUmemorytype srcMemoryType; const void *srcHost; "
+        "CUdeviceptr srcDevice; CUarray srcArray; CUcontext srcContext; size_t srcPitch, srcHeight; "
+        "size_t dstXInBytes, dstY, dstZ, dstLOD; CUmemorytype dstMemoryType; void *dstHost; "
+        "CUdeviceptr dstDevice; CUarray dstArray; CUcontext dstContext; size_t dstPitch, dstHeight; "
+        "size_t WidthInBytes, Height, Depth"
+    ),
     "CUDA_ARRAY_DESCRIPTOR": "size_t Width, Height; CUarray_format Format; unsigned NumChannels",
     "CUDA_ARRAY3D_DESCRIPTOR": "size_t Width, Height, Depth; CUarray_format Format; unsigned NumChannels, Flags",
     "CUlaunchConfig": (
@@ -43,6 +50,7 @@ PLAIN: Final = {
     "CUmemorytype": "unsigned ",
     "CUarray_format": "unsigned ",
     "CUarray": "void *",
+    "CUcontext": "void *",
     "CUstream": "void *",
     "CUlaunchAttribute": "void ",
 }

@@ -142,6 +142,7 @@ EXCEPTIONS: Final = {
     "CUDA_MEM_ALLOC_NODE_PARAMS*": "cuGraphAddMemAllocNode.nodeParams",
     "CUDA_MEMCPY3D*": "cuGraphMemcpyNodeGetParams.nodeParams",
     "const CUDA_MEMCPY3D*": "cuGraphMemcpyNodeSetParams.nodeParams cuMemcpy3D_v2.pCopy cuMemcpy3DAsync_v2.pCopy",
+    "const CUDA_MEMCPY3D_PEER*": "cuMemcpy3DPeer.pCopy cuMemcpy3DPeerAsync.pCopy",
     "CUDA_MEMSET_NODE_PARAMS*": "cuGraphMemsetNodeGetParams.nodeParams",
     "const CUDA_MEMSET_NODE_PARAMS*": "cuGraphMemsetNodeSetParams.nodeParams",
     "CUDA_RESOURCE_DESC*": "cuTexObjectGetResourceDesc.pResDesc cuSurfObjectGetResourceDesc.pResDesc",

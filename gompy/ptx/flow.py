@@ -42,7 +42,9 @@ class Block:
 
 def is_meeting(code: Instruction | Call) -> bool:
     """Whether it is a barrier of threads of a block."""
-    return isinstance(code, Instruction) and OPCODES[code.base].effect == MEETS and code.mods[:1] != ("warp",)
+    if not isinstance(code, Instruction) or code.base not in OPCODES:  # what is not known is refused by name, later
+        return False
+    return OPCODES[code.base].effect == MEETS and code.mods[:1] != ("warp",)
 
 
 def flat(operand: Operand) -> Iterator[Register]:

@@ -21,6 +21,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "gompy/native/descriptors.h"
+
 enum { GOMPY_LONGEST_TYPE = 256, GOMPY_MOST_TYPES = 2, GOMPY_TOLD_PLACES = 256 };
 
 struct gompy_described_type
@@ -54,13 +56,13 @@ gompy_bytes_of_host (const void *at, void *to, size_t size)
   ssize_t got = -1;
   int name, file;
   snprintf (maps_path, sizeof maps_path, "/proc/%d/maps", (int) mic_begun->host_pid);
-  FILE *maps = fopen (maps_path, "re");
+  FILE *maps = gompy_fopen (maps_path);
   while (maps != NULL && getline (&line, &room, maps) > 0)
     if (sscanf (line, "%lx-%lx %*s %lx %*s %*s %n", &start, &end, &offset, &name) == 3 && start <= address
         && address < end)
       {
         line[strcspn (line, "\n")] = 0;
-        file = open (line + name, O_RDONLY | O_CLOEXEC);
+        file = gompy_open (line + name, O_RDONLY, 0);
         if (file >= 0)
           {
             got = pread (file, to, size, (off_t) (offset + (address - start)));
