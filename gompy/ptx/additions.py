@@ -271,9 +271,3 @@ def begin(em: Emitter, code: Instruction, memory: Memory, operand: Operand, numb
     em.put(f"br i1 {did}, label %{done}, label %{rest}, !prof !1")
     em.label(rest)
     return done
-
-
-def end(em: Emitter, done: str) -> None:
-    """The end of the executor's way."""
-    em.put(f"br label %{done}")
-    em.label(done)

@@ -92,8 +92,7 @@ def word_of(em: Emitter, source: Memory, offset: int, given: Value) -> Value:
     ones = em.op("sub", em.op("shl", em.ints("i64", 1), em.cast("zext", bits, "i64")), em.ints("i64", 1))
     value = em.op("and", value, em.cast("trunc", ones, "i32"))  # all bits off where nothing is given
     em.put(f"store {value.typed}, ptr {slot}, align 64")
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
     return Value("i32", vector, em.new(f"load {kind}, ptr {slot}, align 64"))
 
 

@@ -153,8 +153,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     fast = em.fresh("fast")
     if address.vector:
         place = prepare(em, address, size, False, slow)[0]
-        em.put(f"br label %{fast}")
-        em.label(fast)
+        em.join(fast)
     else:
         access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
@@ -172,8 +171,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     else:
         raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
         other = em.fit(Value("i64", False, raw), llvm)
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
     return Value(llvm, quick.vector, em.new(f"phi {quick.full} [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
 
 
@@ -202,8 +200,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     else:
         raw = em.fit(value, "i64")
         em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
 
 
 def mark_written(em: Emitter, shadow: str, size: int, slow: str, access: Access) -> None:
@@ -218,8 +215,7 @@ def mark_written(em: Emitter, shadow: str, size: int, slow: str, access: Access)
     allocated = repeated(ALLOCATED, size)
     goes_on(em, em.new(f"icmp eq i{8 * size} {em.new(f'and i{8 * size} {word}, {allocated}')}, {allocated}"), slow)
     em.put(f"store i{8 * size} {repeated(WRITTEN, size)}, ptr {shadow}, align 1")
-    em.put(f"br label %{again}")
-    em.label(again)
+    em.join(again)
 
 
 def alignment(em: Emitter, address: Value, size: int) -> None:
@@ -232,13 +228,10 @@ def alignment(em: Emitter, address: Value, size: int) -> None:
     else:
         low = em.new(f"and i64 {address.text}, {size - 1}")
         test = em.new(f"icmp ne i64 {low}, 0")
-    bad, good = em.fresh("odd"), em.fresh("even")
-    em.put(f"br i1 {test}, label %{bad}, label %{good}, !prof !2")
-    em.label(bad)
+    good = em.seldom(test, "odd", "even")
     where = em.spill(address, 1)
     em.helper("misaligned", f"ptr %w, i32 {em.active}, ptr {where}, i32 {size}, {em.site()}")
-    em.put(f"br label %{good}")
-    em.label(good)
+    em.join(good)
 
 
 def warp_barrier(em: Emitter, code: Instruction) -> None:
@@ -248,8 +241,7 @@ def warp_barrier(em: Emitter, code: Instruction) -> None:
     where = em.spill(members, 1)
     em.helper("warp_sync", f"ptr %w, i32 {em.active}, ptr {where}, {em.site()}")
     if done:
-        em.put(f"br label %{done}")
-        em.label(done)
+        em.join(done)
 
 
 def all_here(em: Emitter, members: str) -> str:
@@ -261,7 +253,4 @@ def all_here(em: Emitter, members: str) -> str:
     others = em.new(f"and i32 {em.active}, {em.new(f'xor i32 {members}, -1')}")
     odd = em.new(f"icmp ne i32 {em.new(f'or i32 {away}, {others}')}, 0")
     races = em.new(f"icmp ne i64 {warp_word(em, 'race_mask', 'i64')}, 0")
-    ask, done = em.fresh("ask"), em.fresh("synced")
-    em.put(f"br i1 {em.new(f'or i1 {odd}, {races}')}, label %{ask}, label %{done}, !prof !2")
-    em.label(ask)
-    return done
+    return em.seldom(em.new(f"or i1 {odd}, {races}"), "ask", "synced")

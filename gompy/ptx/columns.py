@@ -109,8 +109,7 @@ class Column:
         em.put(f"br label %{done}")
         em.label(some)
         arms.append((some, self.gathered(32)))
-        em.put(f"br label %{done}")
-        em.label(done)
+        em.join(done)
         return em.new(f"phi {self.row(32)} " + ", ".join(f"[ {value}, %{label} ]" for label, value in arms)), done
 
     def scatter(self, value: str, partial: bool) -> None:
@@ -132,8 +131,7 @@ class Column:
         em.put(f"br label %{done}")
         em.label(whole)
         self.scattered(32, value)
-        em.put(f"br label %{done}")
-        em.label(done)
+        em.join(done)
 
     def one_by_one(self, value: str, before: str, done: str) -> None:
         """Set them, a lane after the other; one is active at least.  `before`: the label of the code so far, `done`:
@@ -141,8 +139,7 @@ class Column:
         em = self.em
         row, loop, rest = em.scratch(0), em.fresh("lanes"), f"%{em.fresh('rest')}"
         em.put(f"store {self.row(32)} {value}, ptr {row}, align 64")
-        em.put(f"br label %{loop}")
-        em.label(loop)
+        em.join(loop)
         left = em.new(f"phi i32 [ {em.active}, %{before} ], [ {rest}, %{loop} ]")
         lane = em.new(f"call i32 @llvm.cttz.i32(i32 {left}, i1 true)")
         one = em.new(f"load {self.llvm}, ptr {em.new(f'getelementptr {self.llvm}, ptr {row}, i32 {lane}')}")

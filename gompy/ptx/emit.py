@@ -205,6 +205,18 @@ class Emitter:
         """Begin a block."""
         self.lines.append(f"{name}:")
 
+    def join(self, name: str) -> None:
+        """Begin a block that this one goes on to."""
+        self.put(f"br label %{name}")
+        self.label(name)
+
+    def seldom(self, test: str, way: str, behind: str) -> str:
+        """Begin a block, named after WAY, where TEST (i1) holds, which is seldom; the label at which others go on."""
+        way, behind = self.fresh(way), self.fresh(behind)
+        self.put(f"br i1 {test}, label %{way}, label %{behind}, !prof !2")
+        self.label(way)
+        return behind
+
     def alloca(self, kind: str, align: int = 64) -> str:
         """A slot in the frame."""
         self.count += 1
@@ -561,9 +573,7 @@ class Emitter:
 
     def trap_if_full(self, over: str, mask: str) -> None:
         """End the kernel if the lanes' local memory does not suffice (`over`: an i1)."""
-        bad, good = self.fresh("full"), self.fresh("room")
-        self.put(f"br i1 {over}, label %{bad}, label %{good}, !prof !2")
-        self.label(bad)
+        good = self.seldom(over, "full", "room")
         self.helper("trap", f"ptr %w, i32 {mask}, i32 {abi.TRAPS.index('local_memory')}, {self.site()}")
         self.put("unreachable")
         self.label(good)

@@ -178,8 +178,7 @@ def load(em: Emitter, found: Indexed, llvm: str, size: int, slow: str) -> tuple[
     em.put(f"br label %{both}")
     em.label(some)
     part = em.new(call)
-    em.put(f"br label %{both}")
-    em.label(both)
+    em.join(both)
     return both, em.new(f"phi {kind} [ {whole}, %{every} ], [ {part}, %{some} ]")
 
 

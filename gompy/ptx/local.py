@@ -39,8 +39,7 @@ def load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
     em.put(f"br label %{done}")
     em.label(slow)
     other = lanes_load(em, address, llvm, size)
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
     return Value(llvm, True, em.new(f"phi <32 x {llvm}> [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
 
 
@@ -61,5 +60,4 @@ def store(em: Emitter, address: Value, value: Value) -> None:
     em.put(f"br label %{done}")
     em.label(slow)
     lanes_store(em, address, value, size)
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)

@@ -233,10 +233,7 @@ class Lowering(Statements):
         one = self.first_lane(value)
         differ = self.op("icmp ne", value, self.splat(one), result="i1")
         word = self.new(f"and i32 {self.bits(differ)}, %m")
-        bad, good = self.fresh("differ"), self.fresh("agree")
-        test = self.new(f"icmp ne i32 {word}, 0")
-        self.put(f"br i1 {test}, label %{bad}, label %{good}, !prof !2")
-        self.label(bad)
+        good = self.seldom(self.new(f"icmp ne i32 {word}, 0"), "differ", "agree")
         self.line = self.function.line
         self.helper("trap", f"ptr %w, i32 %m, i32 {abi.TRAPS.index('not_uniform')}, {self.site()}")
         self.put("unreachable")
@@ -397,16 +394,12 @@ class Lowering(Statements):
             self.entry += [f"  store i32 %fuel1, ptr {self.fuel}"]
         left = self.new(f"sub i32 {self.new(f'load i32, ptr {self.fuel}')}, {self.costs[low]}")
         self.put(f"store i32 {left}, ptr {self.fuel}")
-        empty, go = self.fresh("empty"), self.fresh("go")
-        test = self.new(f"icmp slt i32 {left}, 0")
-        self.put(f"br i1 {test}, label %{empty}, label %{go}, !prof !2")
-        self.label(empty)
+        go = self.seldom(self.new(f"icmp slt i32 {left}, 0"), "empty", "go")
         self.put(f"store i32 {left}, ptr %fuel")
         self.helper("yield", f"ptr {'%w' if self.fission is None else '%w0'}")  # whose stack it is
         self.put(f"store i32 {self.new('load i32, ptr %fuel')}, ptr {self.fuel}")
         forget(self)
-        self.put(f"br label %{go}")
-        self.label(go)
+        self.join(go)
 
     def others_use_fuel(self, begin: bool) -> None:
         """Other functions count down what is in the warp: around calls it is there."""
@@ -461,8 +454,7 @@ class Lowering(Statements):
 
                 rare.lower(self, code)
         if skip:
-            self.put(f"br label %{skip}")
-            self.label(skip)
+            self.join(skip)
         if forgets(code):
             forget(self)
         if base == "call":
@@ -502,10 +494,7 @@ class Lowering(Statements):
         gone = self.new(f"load i32, ptr {place}")
         left = self.new(f"and i32 {self.mask}, {self.new(f'xor i32 {gone}, -1')}")
         self.put(f"store i32 {left}, ptr %mask")
-        none, some = self.fresh("none"), self.fresh("some")
-        test = self.new(f"icmp eq i32 {left}, 0")
-        self.put(f"br i1 {test}, label %{none}, label %{some}, !prof !2")
-        self.label(none)
+        some = self.seldom(self.new(f"icmp eq i32 {left}, 0"), "none", "some")
         self.put(f"br label %{self.following(self.block) if self.block in self.a.divergent else 'leave'}")
         self.label(some)
         self.mask = left

@@ -79,8 +79,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     else:
         raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
         other = em.fit(Value("i64", False, raw), llvm)
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
     return Value(llvm, quick.vector, em.new(f"phi {quick.full} [ {quick.text}, %{fast} ], [ {other.text}, %{slow} ]"))
 
 
@@ -110,8 +109,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
     else:
         raw = em.fit(value, "i64")
         em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
 
 
 def items(em: Emitter, operand: Operand, count: int) -> tuple[Operand, ...]:
@@ -232,15 +230,14 @@ def atomic(em: Emitter, code: Instruction) -> None:
         f"ptr %w, i32 {em.active}, i32 {number}, ptr {address}, ptr {first}, ptr {second}, ptr {out}, {em.site()}",
     )
     if done and not slow:
-        additions.end(em, done)
+        em.join(done)
         return
     value = Value(LLVM_TYPE[kind], True, "")
     if has_result:
         value = em.fit(Value("i64", True, em.new(f"load <32 x i64>, ptr {out}, align 64")), value.type)
     if slow:
         single.fence_beside(em, code, 1)
-        em.put(f"br label %{done}")
-        em.label(done)
+        em.join(done)
         both = f"phi {value.full} [ {quick}, %{fast} ], [ {value.text}, %{slow} ]"
         value = Value(value.type, True, em.new(both))
     if has_result:

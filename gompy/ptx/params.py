@@ -167,8 +167,7 @@ def load_address(em: Emitter, memory: Memory, kind: str, index: int) -> Value:
     else:
         raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
         other = em.fit(Value("i64", False, raw), llvm)
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
     text = em.new(f"phi {other.full} [ {quick}, %{fast} ], [ {other.text}, %{slow} ]")
     return Value(llvm, address.vector, text)
 

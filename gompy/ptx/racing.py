@@ -41,8 +41,7 @@ def begin(em: Emitter, bits: int = ALWAYS, stray: str = "") -> str:
     """Branch behind the test, or where STRAY (i1) is; the label to go on at."""
     if bits & ALWAYS and not em.shadowed:  # such code runs where races are looked for
         look, done = em.fresh("look"), em.fresh("looked")
-        em.put(f"br label %{look}")
-        em.label(look)
+        em.join(look)
         return done
     if bits & MIXED:  # which changes at barriers
         mask = em.new(f"load i64, ptr {warp_place(em, 'race_mask')}")
@@ -52,10 +51,7 @@ def begin(em: Emitter, bits: int = ALWAYS, stray: str = "") -> str:
         wanted = em.once(name, f"{name}m = and i64 {mask}, {bits}", f"{name} = icmp ne i64 {name}m, 0")
     if stray:
         wanted = em.new(f"or i1 {wanted}, {stray}")
-    look, done = em.fresh("look"), em.fresh("looked")
-    em.put(f"br i1 {wanted}, label %{look}, label %{done}, !prof !2")
-    em.label(look)
-    return done
+    return em.seldom(wanted, "look", "looked")
 
 
 def strays(em: Emitter, address: Value, bits: int) -> str:
@@ -91,12 +87,6 @@ def block_word(em: Emitter, number: int) -> str:
     )
 
 
-def end(em: Emitter, done: str) -> None:
-    """Go on."""
-    em.put(f"br label %{done}")
-    em.label(done)
-
-
 def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instruction, space: str) -> None:
     """A load or store of `size` bytes a lane."""
     word = size | abi.RACE_WRITES * writes | abi.RACE_STRONG * em.conflicts().strong(code)
@@ -121,9 +111,9 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
             tell(em, address, marked(em, word, stray))
         else:
             note(em, address, word, stray)
-        end(em, done)
+        em.join(done)
         if before:
-            end(em, before)
+            em.join(before)
 
 
 def lock(em: Emitter, address: Value, word: int) -> None:
@@ -134,11 +124,9 @@ def lock(em: Emitter, address: Value, word: int) -> None:
     bits = em.new(f"load i64, ptr {em.new(f'getelementptr i64, ptr {lines}, i64 {number}')}")
     line = em.new(f"and i64 {em.new(f'lshr i64 {at}, {FLAG_SHIFT}')}, 63")
     near = em.new(f"trunc i64 {em.new(f'lshr i64 {bits}, {line}')} to i1")
-    look, done = em.fresh("lock"), em.fresh("locked")
-    em.put(f"br i1 {near}, label %{look}, label %{done}, !prof !2")
-    em.label(look)
+    done = em.seldom(near, "lock", "locked")
     tell(em, address, word)
-    end(em, done)
+    em.join(done)
 
 
 def note(em: Emitter, address: Value, word: int, stray: str) -> None:
@@ -175,8 +163,7 @@ def note(em: Emitter, address: Value, word: int, stray: str) -> None:
     em.label(begin_one)
     told = marked(em, word, stray)
     em.helper("race_note", f"ptr %w, i32 {em.active}, i64 {at}, i32 {told}, {em.site()}, ptr {place}")
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
 
 
 def note_of(em: Emitter, at: str) -> str:
@@ -196,14 +183,14 @@ def strong(em: Emitter, address: Value, size: int, writes: bool) -> None:
     """An access that is no data race with others of its kind."""
     done = begin(em)
     tell(em, address, size | abi.RACE_WRITES * writes | abi.RACE_STRONG)
-    end(em, done)
+    em.join(done)
 
 
 def plain(em: Emitter, address: Value, size: int, writes: bool, space: str) -> None:
     """A load or store by an instruction whose addresses its operands do not have: one of a matrix."""
     done = begin(em)
     tell(em, address, size | abi.RACE_WRITES * writes | abi.RACE_GLOBAL * (space == "global"))
-    end(em, done)
+    em.join(done)
 
 
 def marked(em: Emitter, word: int, stray: str) -> str:
@@ -268,8 +255,7 @@ def tell_row(em: Emitter, its: Row, address: Value, word: int, stray: str) -> No
     em.put(f"br label %{done}")
     em.label(slow)
     tell(em, address, marked(em, word, stray))
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
 
 
 def skip_read(em: Emitter, row: Row) -> str:
@@ -321,7 +307,7 @@ def atom(em: Emitter, memory: Memory, size: int, code: Instruction) -> None:
         release(em, code)
         where, word = em.spill(address, 1), marked(em, size | acquires(code), stray)
         em.helper("race_atom", f"ptr %w, i32 {em.active}, ptr {where}, i32 {word}, {em.site()}")
-        end(em, done)
+        em.join(done)
 
 
 def acquires(code: Instruction) -> int:
@@ -339,7 +325,7 @@ def fence(em: Emitter) -> None:
     """membar, fence."""
     done = begin(em)
     em.helper("race_fence", f"ptr %w, i32 {em.active}")
-    end(em, done)
+    em.join(done)
 
 
 def come(em: Emitter) -> None:

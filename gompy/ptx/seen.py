@@ -85,6 +85,5 @@ class Access:
     def end(self, place: str, fast: str) -> str:
         """Both ways meet: the place that is accessed."""
         em = self.em
-        em.put(f"br label %{fast}")
-        em.label(fast)
+        em.join(fast)
         return em.new(f"inttoptr i64 {self.address} to ptr") if self.slot else place

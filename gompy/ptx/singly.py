@@ -335,8 +335,7 @@ class Loop:
         work.slots = self.slots
         again, ends, done = work.fresh("lane"), work.fresh("ends"), work.fresh("lanes")
         self.ends, self.turns = ends, turns
-        work.put(f"br label %{again}")
-        work.label(again)
+        work.join(again)
         lanes = work.new(f"load i32, ptr {left}")
         work.lane = work.new(f"call i32 @llvm.cttz.i32(i32 {lanes}, i1 true)")
         rest = work.new(f"and i32 {lanes}, {work.new(f'sub i32 {lanes}, 1')}")
@@ -429,10 +428,7 @@ class Loop:
         count = work.new(f"add i32 {work.new(f'load i32, ptr {self.turns}')}, 1")
         work.put(f"store i32 {count}, ptr {self.turns}")
         some = work.new(f"and i32 {count}, {TURNS - 1}")
-        often, go = work.fresh("often"), work.fresh("go")
-        work.put(f"br i1 {work.new(f'icmp eq i32 {some}, 0')}, label %{often}, label %{go}, !prof !2")
-        work.label(often)
+        go = work.seldom(work.new(f"icmp eq i32 {some}, 0"), "often", "go")
         work.costs[target.index] = TURNS // 32
         work.turn(target.index, target.index)
-        work.put(f"br label %{go}")
-        work.label(go)
+        work.join(go)

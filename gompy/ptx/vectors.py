@@ -317,8 +317,7 @@ class Access:
                 one = em.new(f"extractelement <32 x {self.llvm}> {value}, i32 {lane}")
                 spot = em.new(f"getelementptr i8, ptr {place}, i64 {at * self.size}")
                 em.put(f"store {self.llvm} {one}, ptr {spot}, align {self.size}")
-            em.put(f"br label %{none}")
-            em.label(none)
+            em.join(none)
 
     def slowly(self, index: int, seldom: bool = True) -> Value:
         """The addresses of an element, for slow.py; `seldom`: where code hardly comes to."""
@@ -379,8 +378,7 @@ def load(
     else:
         label, each = slow, [lanes_load(em, access.slowly(i), llvm, size).text for i in range(count)]
     arms.append((label, [access.together(each)] if wide else each))
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
     if not wide:
         return joined(em, llvm, arms)
     ways = ", ".join(f"[ {one}, %{name} ]" for name, (one,) in arms)
@@ -430,8 +428,7 @@ def store(em: Emitter, address: Value, offset: int, values: list[Value], space: 
     else:
         for index, value in enumerate(values):
             lanes_store(em, access.slowly(index), value, size)
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
 
 
 def gathered(
@@ -456,8 +453,7 @@ def gathered(
     em.put(f"br label %{done}")
     em.label(slow)
     arms.append((slow, [lanes_load(em, plus(em, address, i * size), llvm, size).text for i in range(count)]))
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
     return joined(em, llvm, arms), done
 
 
@@ -492,5 +488,4 @@ def scattered(
     em.label(slow)
     for index, value in enumerate(values):
         lanes_store(em, plus(em, address, index * size), value, size)
-    em.put(f"br label %{done}")
-    em.label(done)
+    em.join(done)
