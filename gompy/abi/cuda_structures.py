@@ -10,6 +10,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+CUBOID: Final = (
+    "size_t srcXInBytes, srcY, srcZ, srcLOD; CUmemorytype srcMemoryType; const void *srcHost; "
+    "CUdeviceptr srcDevice; CUarray srcArray; %s; size_t srcPitch, srcHeight; "
+    "size_t dstXInBytes, dstY, dstZ, dstLOD; CUmemorytype dstMemoryType; void *dstHost; "
+    "CUdeviceptr dstDevice; CUarray dstArray; %s; size_t dstPitch, dstHeight; "
+    "size_t WidthInBytes, Height, Depth"
+)
+"""What describes a copy of a cuboid, with a member for each of the two sides."""
+
 STRUCTURES: Final = {
     "CUipcMemHandle": "char reserved[64]",
     "CUdevprop": (
@@ -22,20 +31,8 @@ STRUCTURES: Final = {
         "size_t dstXInBytes, dstY; CUmemorytype dstMemoryType; void *dstHost; CUdeviceptr dstDevice; "
         "CUarray dstArray; size_t dstPitch; size_t WidthInBytes, Height"
     ),
-    "CUDA_MEMCPY3D": (
-        "size_t srcXInBytes, srcY, srcZ, srcLOD; CUmemorytype srcMemoryType; const void *srcHost; "
-        "CUdeviceptr srcDevice; CUarray srcArray; void *reserved0; size_t srcPitch, srcHeight; "
-        "size_t dstXInBytes, dstY, dstZ, dstLOD; CUmemorytype dstMemoryType; void *dstHost; "
-        "CUdeviceptr dstDevice; CUarray dstArray; void *reserved1; size_t dstPitch, dstHeight; "
-        "size_t WidthInBytes, Height, Depth"
-    ),
-    "CUDA_MEMCPY3D_PEER": (
-        "size_t srcXInBytes, srcY, srcZ, srcLOD; CUmemorytype srcMemoryType; const void *srcHost; "
-        "CUdeviceptr srcDevice; CUarray srcArray; CUcontext srcContext; size_t srcPitch, srcHeight; "
-        "size_t dstXInBytes, dstY, dstZ, dstLOD; CUmemorytype dstMemoryType; void *dstHost; "
-        "CUdeviceptr dstDevice; CUarray dstArray; CUcontext dstContext; size_t dstPitch, dstHeight; "
-        "size_t WidthInBytes, Height, Depth"
-    ),
+    "CUDA_MEMCPY3D": CUBOID % ("void *reserved0", "void *reserved1"),
+    "CUDA_MEMCPY3D_PEER": CUBOID % ("CUcontext srcContext", "CUcontext dstContext"),
     "CUDA_ARRAY_DESCRIPTOR": "size_t Width, Height; CUarray_format Format; unsigned NumChannels",
     "CUDA_ARRAY3D_DESCRIPTOR": "size_t Width, Height, Depth; CUarray_format Format; unsigned NumChannels, Flags",
     "CUlaunchConfig": (

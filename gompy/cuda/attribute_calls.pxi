@@ -31,7 +31,7 @@ cdef public int cuGraphKernelNodeSetAttribute(void *p, int kind, const void *val
         return r
     if kind == CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         r = set_together(n, words[0] != 0)
-    elif kind == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION and max(words[0], words[1], words[2]) > 1:
+    elif kind == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION and is_cluster(words):
         r = CUDA_ERROR_NOT_SUPPORTED
     elif not node_keeps(kind):
         r = CUDA_ERROR_INVALID_VALUE

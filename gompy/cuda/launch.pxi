@@ -207,6 +207,11 @@ cdef inline bint only_tells(int kind) noexcept nogil:
     )
 
 
+cdef inline bint is_cluster(const unsigned *size) noexcept nogil:
+    """Whether a cluster of a size has more blocks than one."""
+    return size[0] > 1 or size[1] > 1 or size[2] > 1
+
+
 cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **params, void **extra) noexcept nogil:
     """Queue a kernel with attributes.  Those that only tell what is quick have no effect.
 
@@ -224,7 +229,7 @@ cdef public int cuLaunchKernelEx(const CUlaunchConfig *config, void *p, void **p
         if a.kind == CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
             together = a.value[0] != 0
         elif a.kind == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            if a.value[0] > 1 or a.value[1] > 1 or a.value[2] > 1:
+            if is_cluster(a.value):
                 return CUDA_ERROR_NOT_SUPPORTED
         elif not only_tells(a.kind):
             return CUDA_ERROR_NOT_SUPPORTED

@@ -7,11 +7,19 @@
 #include <link.h>
 #include <string.h>
 
+/* A path without its folder.  */
+static const char *
+gompy_leaf (const char *path)
+{
+  const char *leaf = strrchr (path, '/');
+  return leaf != NULL ? leaf + 1 : path;
+}
+
 /* The name of the file that has an address, without its folder; "" if there is none, or it is the program's own.  */
 static const char *
 gompy_file_with (const void *address)
 {
-  const char *name = "", *leaf;
+  const char *name = "";
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35; looked up, as a library for older ones needs no newer version's symbol */
   static int (*find) (void *, struct dl_find_object *);
   static int looked;
@@ -33,8 +41,7 @@ gompy_file_with (const void *address)
       if (dladdr (address, &info) != 0 && info.dli_fname != NULL)
 	name = info.dli_fname;
     }
-  leaf = strrchr (name, '/');
-  return leaf != NULL ? leaf + 1 : name;
+  return gompy_leaf (name);
 }
 
 #endif

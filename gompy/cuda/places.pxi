@@ -24,18 +24,14 @@ cdef struct wanted_line:
     size_t size
 
 
-cdef const char *file_name(const void *address) noexcept nogil:
-    """The name of the file that has an address, without its folder; "" if there is none."""
-    cdef Dl_info info
-    cdef const char *name
-    if dladdr(address, &info) == 0 or info.dli_fname == NULL:
-        return b""
-    name = strrchr(info.dli_fname, 47)
-    return name + 1 if name != NULL else info.dli_fname
-
-
 cdef extern from "places.h" nogil:
+    const char *gompy_leaf(const char *path)
     const char *gompy_file_with(const void *address)
+
+
+cdef bint is_runtime(const char *file) noexcept nogil:
+    """Whether a file is OpenMP's or OpenACC's runtime, or a plugin of it, or libgompy."""
+    return strncmp(file, b"libgomp", 7) == 0 or strncmp(file, b"libomp", 6) == 0
 
 
 cdef bint called_by_runtime() noexcept nogil:
@@ -47,7 +43,7 @@ cdef bint called_by_runtime() noexcept nogil:
     for i in range(1, count):
         name = gompy_file_with(frames[i])
         if strncmp(name, b"libcuda.so", 10) != 0:
-            return strncmp(name, b"libgomp", 7) == 0 or strncmp(name, b"libomp", 6) == 0
+            return is_runtime(name)
     return False
 
 
@@ -59,8 +55,8 @@ cdef bint find_callers(uint64_t *callers) noexcept nogil:
     cdef bint by_runtime = False
     cdef int i, count = backtrace(frames, CALLERS)
     for i in range(1, count):
-        name = file_name(frames[i])
-        if strncmp(name, b"libgomp", 7) == 0 or strncmp(name, b"libomp", 6) == 0:  # plugins, too, and libgompy
+        name = gompy_file_with(frames[i])
+        if is_runtime(name):
             by_runtime = True
         elif strncmp(name, b"libcuda.so", 10) != 0 and strncmp(name, b"libcudart.so", 12) != 0:
             callers[0] = <uint64_t>frames[i] - 1
@@ -95,7 +91,7 @@ cdef void name_place(uint64_t place, char *to, size_t size) noexcept nogil:
     if gompy_symbol_of_host(place, STT_FUNC, function, sizeof(function), &offset):
         snprintf(to, size, b"%s+0x%llx", function, <unsigned long long>offset)
     elif dladdr(<void *>place, &info) != 0:
-        snprintf(to, size, b"%s+0x%llx", file_name(<void *>place),
+        snprintf(to, size, b"%s+0x%llx", gompy_leaf(info.dli_fname),
                  <unsigned long long>(place - <uint64_t>info.dli_fbase))
 
 
