@@ -79,9 +79,9 @@ gompy_asks_elsewhere (const uintptr_t *arguments)
 	 && p->room <= GOMPY_PAGE && !gompy_meets_watch (p->found, 3 * sizeof (uint64_t) * p->room);
 }
 
-/* How many of the registers are a call's arguments: the others have whatever the program left there, as a variable's
-   address.  */
-static unsigned
+/* How many of the registers are the arguments of a call that concerns no page beyond what these point to: the others
+   have whatever the program left there, as a variable's address.  -1: a call that may.  */
+static int
 gompy_count_arguments (long number, const uintptr_t *arguments)
 {
   unsigned long command = arguments[1] & GOMPY_FUTEX_COMMAND;
@@ -96,10 +96,12 @@ gompy_count_arguments (long number, const uintptr_t *arguments)
       return 2;
     case SYS_lseek: case SYS_ioctl: case SYS_openat:
       return 3;
+    case SYS_newfstatat: case SYS_clock_nanosleep:
+      return 4;
     case SYS_futex:
       return command == GOMPY_FUTEX_WAKE ? 3 : command == GOMPY_FUTEX_WAIT ? 4 : 6;
     default:
-      return 4;
+      return -1;
     }
 }
 
@@ -111,7 +113,7 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
   uintptr_t arguments[6] = { r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9] };
   long number = info->si_syscall;
   uintptr_t page;
-  int harmless = 0;
+  int harmless = 0, count;
   switch (number)
     {
     case SYS_rt_sigreturn:  /* a handler of the program's ends, from the stack as it is */
@@ -150,16 +152,12 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
 			      : !gompy_is_flat_request (arguments[1]) && !gompy_asks_elsewhere (arguments))
         break;
       /* fall through */
-    case SYS_close: case SYS_fstat: case SYS_newfstatat: case SYS_lseek: case SYS_clock_gettime:
-    case SYS_clock_nanosleep: case SYS_nanosleep: case SYS_getpid: case SYS_gettid: case SYS_sched_yield:
-    case SYS_openat: case SYS_sysinfo: case SYS_gettimeofday: case SYS_clock_getres: case SYS_getrusage:
-    case SYS_times:
-      harmless = 1;
-      for (unsigned i = 0; i < gompy_count_arguments (number, arguments); i++)
+    default:
+      count = gompy_count_arguments (number, arguments);
+      harmless = count >= 0;
+      for (int i = 0; i < count; i++)
         if (gompy_meets_watch (arguments[i], GOMPY_PAGE))
           harmless = 0;
-      break;
-    default:
       break;
     }
   if (harmless)
