@@ -8,7 +8,9 @@ cdef extern from *:
     /* The launch slot that the calling thread works for; inherited by the threads it creates.  */
     static __thread int mic_thread_slot = -1;
     static struct mic_image mic_images[MIC_IMAGES];
+    static int mic_host_maps; /* the host's /proc/<pid>/maps, -1: there is no /proc */
     """
+    int host_maps "mic_host_maps"
     int MIC_IMAGES
     struct mic_image:
         void *handle
@@ -27,7 +29,6 @@ cdef extern from *:
 ctypedef void (*region_function)(void *) noexcept nogil
 cdef mic_control *control
 cdef int memory_fd
-cdef int host_maps  # the host's /proc/<pid>/maps, -1: there is no /proc
 cdef int image_count
 cdef uint32_t units_written  # set when a region finished a Fortran write statement
 

@@ -51,12 +51,15 @@ static inline ssize_t
 gompy_bytes_of_host (const void *at, void *to, size_t size)
 {
   uintptr_t start, end, offset, address = (uintptr_t) at;
-  char maps_path[32], *line = NULL;
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* another descriptor has the same place in the file */
+  char *line = NULL;
   size_t room = 0;
   ssize_t got = -1;
-  int name, file;
-  snprintf (maps_path, sizeof maps_path, "/proc/%d/maps", (int) mic_begun->host_pid);
-  FILE *maps = gompy_fopen (maps_path);
+  int name, file, again = gompy_again (mic_host_maps, 3);
+  FILE *maps = again < 0 ? NULL : fdopen (again, "r");
+  pthread_mutex_lock (&lock);
+  if (maps != NULL)
+    rewind (maps);
   while (maps != NULL && getline (&line, &room, maps) > 0)
     if (sscanf (line, "%lx-%lx %*s %lx %*s %*s %n", &start, &end, &offset, &name) == 3 && start <= address
         && address < end)
@@ -70,9 +73,12 @@ gompy_bytes_of_host (const void *at, void *to, size_t size)
           }
         break;
       }
+  pthread_mutex_unlock (&lock);
   free (line);
   if (maps != NULL)
     fclose (maps);
+  else if (again >= 0)
+    close (again);
   return got;
 }
 
