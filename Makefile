@@ -6,7 +6,9 @@ BIN     := $(VENV)/bin
 , := ,
 NATIVE  := gompy/_native/.stamp
 LOOPS   := gompy/_native/accel/.stamp
-SOURCES := setup.py pyproject.toml $(shell find gompy crtoffload lto_wrapper -path gompy/_native -prune -false -o -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/cudart/include/*' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py')
+# What gompy/native/generate.py makes, which is newer than the beginning of its build; git is told to leave it out.
+GENERATED := $(patsubst /%,%,$(shell grep ^/gompy/native/ .gitignore))
+SOURCES := setup.py pyproject.toml $(filter-out $(wildcard $(GENERATED)),$(shell find gompy crtoffload lto_wrapper -path gompy/_native -prune -false -o -name '*.pyx' -o -name '*.pxi' -o -name '*.pxd' -o -name '*.[ch]' -o -path '*/cudart/include/*' -o -path '*/abi/*.py' -o -path '*/native/*.py' -o -path '*/crtoffload/*.py' -o -path '*/ptx/*.py'))
 
 .DEFAULT_GOAL := all
 .PHONY: all debug help run check test check-slow lint bench bench-turns bench-ispras packages clean distclean check-target-libgomp check-accel check-libomptarget check-corpus check-faults check-matrix check-suites check-alarms check-races check-regions check-opencl check-installs check-sanitizers check-endurance check-random check-newcomer check-projects deb check-deb check-docs docs programs sample sample-nvptx check-packages gcc-tests
@@ -254,9 +256,6 @@ bench-gpu-races: all  ## examples/gpu on the emulated GPU with and without GOMPY
 bench-ispras: all  ## the four loops of the paper on GCC's PTX, over size, teams, threads, simd; plots
 	@$(BIN)/python -c 'import matplotlib' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'matplotlib>=3.7'
 	@$(BIN)/python benchmarks/ispras/run.py --plot $(ISPRAS)
-
-# What gompy/native/generate.py makes; git is told to leave it out.
-GENERATED = $(patsubst /%,%,$(shell grep ^/gompy/native/ .gitignore))
 
 clean:  ## remove what the build made, keep .venv
 	rm -rf build gompy/_native gompy/*/*.so $(GENERATED) examples/out testsuite/out benchmarks/out

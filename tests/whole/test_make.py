@@ -52,6 +52,14 @@ def test_make_builds_anew_after_a_change(source: str) -> None:
     assert "build_native" in done.stdout
 
 
+@needs("make")
+def test_what_a_build_has_made_is_no_reason_for_another() -> None:
+    """It is newer than the build's mark, which is as old as its beginning."""
+    command = ["make", "-n", "-W", "gompy/native/cuda_names.h", "-o", ".venv/.installed", "all"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "build_native" not in done.stdout
+
+
 PYTHON = """#!/bin/sh
 if [ "$2" = venv ]; then
   mkdir -p "$3/bin" && ln -s "$0" "$3/bin/python"
