@@ -739,6 +739,7 @@ def test_a_right_loop(tmp_path: Path, plugin: None, name: str, level: str) -> No
     assert done.stdout == made(tmp_path, False, RIGHT[name], level).stdout
 
 
+@pytest.mark.slow(sample=40)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_loop_is_told_as_without(tmp_path: Path, plugin: None, name: str, level: str) -> None:

@@ -74,6 +74,7 @@ def many_sites(last: str) -> str:
     }}"""
 
 
+@pytest.mark.slow(sample=1)
 @pytest.mark.parametrize(("last", "status"), [("end (last + k, k);", 0), ("end (last + k % 20, k);", 86)])
 def test_sites_that_have_the_same_steps(tmp_path: Path, plugin: None, last: str, status: int) -> None:
     """Each step says whose it is: nothing is taken for another site's, and what races is told by its line."""

@@ -253,6 +253,7 @@ int main (int argc, char **argv)
 """
 
 
+@pytest.mark.slow
 def test_arrays_end_anywhere_on_the_stack(tmp_path: Path) -> None:
     """The runtime's stack may be in the page of a watched array: a fault there let system calls end the program."""
     (tmp_path / "anywhere.c").write_text(ANYWHERE)
