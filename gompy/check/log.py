@@ -65,6 +65,7 @@ class Log:
     data_start: int = 0
     data: bytes = b""
     full: bool = False
+    cut: bool = False  # it has ended before the program: no room on the disk
     frame: Frame | None = None  # the last one
     frames: dict[int, Frame] = field(default_factory=dict)  # of each thread
     behind: dict[int, bytes] = field(default_factory=dict)
@@ -74,6 +75,7 @@ class Log:
 def read_log(data: bytes) -> Log:
     """Parse a log; what is cut off at its end is left out."""
     log = Log()
+    log.cut = RECORD.unpack_from(data)[-1] != 0 if len(data) >= RECORD.size else bool(data)
     read_more(log, data)
     return log
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from gompy.check.log import Log
+
+CUT: Final = "the log of mappings and copies ended early"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Unchecked:
 
 
 def report(path: str, program: str, files: Files) -> int:
-    """Tell what a log says; the number of errors, one if no region ran where it is checked and none was to."""
+    """Tell what a log says; the number of errors, one if not all was checked that was to be."""
     from gompy.check import report as form
     from gompy.check.analysis import analyse
     from gompy.check.findings import ADVICE
@@ -46,13 +48,17 @@ def report(path: str, program: str, files: Files) -> int:
         print(line, file=sys.stderr)
     if missed is not None:
         print(f"gompy run: --check: nothing was checked: regions ran on the host: {missed.why}", file=sys.stderr)
+    if log.cut:
+        print(f"gompy run: --check: {CUT}; what came later was not looked at", file=sys.stderr)
     if log.full:
         print("gompy run: --check: the log was full; what came later was looked at in part", file=sys.stderr)
     if files.json:
-        _write(files.json, form.as_json(findings, program, missed.why if missed is not None else ""))
+        why = missed.why if missed is not None else CUT if log.cut else ""
+        _write(files.json, form.as_json(findings, program, why))
     if files.sarif:
         _write(files.sarif, form.as_sarif(findings, files.version))
-    return sum(finding.severity != ADVICE for finding in findings) + (missed is not None and not missed.asked)
+    partial = log.cut or (missed is not None and not missed.asked)
+    return sum(finding.severity != ADVICE for finding in findings) + partial
 
 
 def unchecked(log: Log) -> Unchecked | None:

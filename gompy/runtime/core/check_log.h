@@ -33,7 +33,7 @@ struct gompy_record
   uint64_t count;
   char what[32];
   uint32_t thread; /* counted from 1 in the order of their first records */
-  uint32_t nothing;
+  uint32_t cut;    /* of the first one: the log has ended before the program */
 };
 
 #define GOMPY_LOG_BUFFER (1u << 18)
@@ -58,6 +58,21 @@ gompy_is_logging (void)
   return gompy_checking && gompy_is_marked (&gompy_log_process);
 }
 
+/* The log ends, and its reader is to know that: without room for another byte, and at the greatest size.  */
+static void
+gompy_log_is_cut (void)
+{
+  static const uint32_t cut = 1;
+  struct stat s;
+  gompy_checking = 0;
+  if (fstat (gompy_log_fd, &s) != 0 || fcntl (gompy_log_fd, F_SETFL, 0) != 0)  /* O_APPEND: pwrite would append */
+    return;
+  if (s.st_size < (off_t) sizeof (struct gompy_record))
+    (void) !ftruncate (gompy_log_fd, 1);
+  else
+    (void) !pwrite (gompy_log_fd, &cut, sizeof cut, offsetof (struct gompy_record, cut));
+}
+
 /* The lock is held.  */
 static void
 gompy_log_out (void)
@@ -70,7 +85,9 @@ gompy_log_out (void)
         continue;
       if (n <= 0)
         {
-          gompy_checking = 0;  /* no room on the disk: what is there is told */
+          int why = errno;  /* no room on the disk: what is there is told */
+          gompy_log_is_cut ();
+          errno = why;
           gompy_note ("the log of mappings and copies ends here: %s", n < 0 ? strerror (errno) : "nothing was written");
           break;
         }
@@ -113,6 +130,14 @@ gompy_number_in_log (void)
   return number;
 }
 
+/* Whether the program may end in what comes next without another word, or a finding is in the record.  */
+static int
+gompy_log_is_due (const struct gompy_record *e)
+{
+  return e->op == GOMPY_EVENT_LAUNCH || e->op == GOMPY_EVENT_TEXT || e->op == GOMPY_EVENT_FLIGHT
+         || e->op == GOMPY_EVENT_ABSENT || e->op == GOMPY_EVENT_BLOCK || (e->op == GOMPY_EVENT_STALE && e->kind != 0);
+}
+
 /* Append a record with up to two pieces of payload; one without a thread is the calling one's.  */
 static void
 gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *second, size_t m)
@@ -140,8 +165,8 @@ gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *sec
   gompy_log_bytes (first, n);
   gompy_log_bytes (second, m);
   gompy_log_bytes (zero, -(n + m) & 7);
-  if (e->op == GOMPY_EVENT_LAUNCH || e->op == GOMPY_EVENT_TEXT)
-    gompy_log_out ();  /* the program may end in what comes next */
+  if (gompy_log_is_due (e))
+    gompy_log_out ();
   pthread_mutex_unlock (&gompy_log_lock);
 }
 
