@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 from gompy.cudart import clang, device_code, managed_code, options
-from gompy.driver.compiler import Compiler
+from gompy.driver.compiler import Compiler, failure
 from gompy.driver.errors import DriverError, report
 from gompy.objects import fatbin
 from gompy.tools.toolmain import one_line
@@ -58,7 +58,7 @@ class Work:
         self.line, self.compiler, self.folder = line, compiler, folder
 
     def run(self, words: list[str]) -> None:
-        """Run clang.  Raises Failed."""
+        """Run clang.  Raises Failed if it has said why, else DriverError."""
         command = [self.compiler.path, *words]
         if self.line.show:
             print(shlex.join([*self.compiler.words, *words]))
@@ -67,8 +67,14 @@ class Work:
             status = subprocess.run(command, check=False).returncode
         except OSError as error:
             raise DriverError(f"{self.compiler.path}: {error.strerror}") from None
+        self.refuse(status)
+
+    def refuse(self, status: int) -> None:
+        """Raise Failed for clang's status if it is not 0; DriverError if a signal ended it, as it said nothing."""
+        if status < 0:
+            raise DriverError(f"{self.compiler.path} {failure(status, '')}")
         if status:
-            raise Failed(status if 0 < status < 128 else 1)
+            raise Failed(status if status < 128 else 1)
 
     def temporary(self, source: str, ending: str) -> str:
         """A file for a step's result."""
@@ -94,8 +100,7 @@ class Work:
         if said.startswith("error: "):
             raise DriverError(f"{source}: {said.removeprefix('error: ').strip()}")
         sys.stderr.write(said)
-        if status:
-            raise Failed(status if 0 < status < 128 else 1)
+        self.refuse(status)
 
     def shared_words(self, source: str, output: str) -> list[str]:
         """What device code and host code of a source both get."""

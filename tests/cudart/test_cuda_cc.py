@@ -293,6 +293,22 @@ def test_no_clang(tmp_path: Path) -> None:
     assert done.stderr == f"gompy cuda cc: error: '/bin/true' is no clang from 14 on: {mend}\n"
 
 
+@pytest.mark.parametrize("step", ["-S", "-c"], ids=["device", "host"])
+def test_a_clang_that_a_signal_ends(tmp_path: Path, step: str) -> None:
+    """As the kernel does where memory is short: clang says nothing then."""
+    (tmp_path / "a.cu").write_text("__global__ void f () {}\n")
+    shim = tmp_path / "clang++"
+    shim.write_text(
+        "#!/bin/sh\n"
+        f'case " $* " in *" {step} "*) kill -9 $$ ;; *" --version "*) echo "clang version 16.0.6" ;;\n'
+        '*) while [ "$1" ] && [ "$1" != -o ]; do shift; done\n'
+        'echo ".version 6.0 .target sm_70 .address_size 64" > "$2" ;; esac\n'
+    )
+    shim.chmod(0o755)
+    done = call(tmp_path, "cc", "-c", "a.cu", GOMPY_CLANGXX=str(shim))
+    assert (done.returncode, done.stderr) == (1, f"gompy cuda cc: error: {shim} has ended by signal 9\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
