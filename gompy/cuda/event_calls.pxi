@@ -96,7 +96,7 @@ cdef public int cuEventRecord(void *p, void *q) noexcept nogil:
     e.of = s
     e.stream_serial = s.head.serial
     e.ticket = o.ticket
-    pthread_cond_signal(&s.wake)
+    rouse_worker(s)
     pthread_mutex_unlock(&work_lock)
     return CUDA_SUCCESS
 

@@ -313,5 +313,5 @@ cdef int launch_plan(stream *s, executable *x) noexcept nogil:
     record_order(&x.launched, s)
     if memory:
         commit_memory(plan)
-    pthread_cond_signal(&s.wake)
+    rouse_worker(s)
     return CUDA_SUCCESS

@@ -28,6 +28,7 @@ from gompy.native.atomics cimport (
 from gompy.native.dlfcn cimport (
     Dl_info, RTLD_DEFAULT, RTLD_LOCAL, RTLD_NOLOAD, RTLD_NOW, dladdr, dlerror, dlopen, dlsym,
 )
+from gompy.native.own_threads cimport gompy_own_begins, gompy_own_ends, gompy_own_rests, gompy_own_wakes
 from gompy.native.ptx cimport GOMPY_SHARED_LIMIT
 from gompy.native.cuda_structures cimport (
     CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUdeviceptr, CUdevprop,

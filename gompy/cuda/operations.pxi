@@ -51,6 +51,7 @@ cdef struct stream:
     bint worker                # it has a thread
     bint ending                # destroyed: goes when it has nothing left
     bint polling               # its thread looks for work by itself soon: no need to wake it
+    bint asleep                # its thread, and nobody wakes it
     uint64_t appended          # operations so far
     uint32_t helped            # operations in a row that waiting threads did
     capture *captured          # what it takes part in

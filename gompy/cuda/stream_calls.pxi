@@ -44,7 +44,7 @@ cdef public int cuStreamDestroy_v2(void *p) noexcept nogil:
         return CUDA_ERROR_INVALID_HANDLE
     s.ending = True
     if s.worker:
-        pthread_cond_signal(&s.wake)
+        rouse_worker(s)
     else:
         while s.first != NULL:
             pthread_cond_wait(&work_done, &work_lock)
@@ -74,7 +74,7 @@ cdef public int cuStreamQuery(void *p) noexcept nogil:
     if idle:
         host_sees_stream(s)
     if s.polling and not idle:
-        pthread_cond_signal(&s.wake)  # the program does not wait, so it will not help
+        rouse_worker(s)  # the program does not wait, so it will not help
     pthread_mutex_unlock(&work_lock)
     return s.of.failure if idle else CUDA_ERROR_NOT_READY
 

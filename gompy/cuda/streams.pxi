@@ -147,6 +147,25 @@ cdef void perform_op(stream *s, op *o) noexcept nogil:
         mark_shadow(o.address, o.number, <int><size_t>o.data)
 
 
+cdef inline void be_awake(stream *s) noexcept nogil:
+    """A stream's thread has woken, or will.  With work_lock held."""
+    if s.asleep:
+        s.asleep = False
+        gompy_own_wakes()
+
+
+cdef inline void fall_asleep(stream *s) noexcept nogil:
+    """It is about to wait.  With work_lock held."""
+    s.asleep = True
+    gompy_own_rests()
+
+
+cdef void rouse_worker(stream *s) noexcept nogil:
+    """Let a stream's thread look for work.  With work_lock held."""
+    be_awake(s)
+    pthread_cond_signal(&s.wake)
+
+
 cdef void do_first(stream *s) noexcept nogil:
     """Do the stream's first operation, which is ready.  With work_lock held; it is let go meanwhile."""
     cdef op *o = s.first
@@ -176,7 +195,7 @@ cdef void do_first(stream *s) noexcept nogil:
     t = all_streams
     while t != NULL:
         if t.worker and not t.running and (t.first != NULL or t.ending):
-            pthread_cond_signal(&t.wake)
+            rouse_worker(t)
         t = t.next_all
     pthread_cond_broadcast(&work_done)
 
@@ -215,13 +234,18 @@ cdef void *stream_worker(void *p) noexcept nogil:
             ready = s.first.ticket if may_start(s) else 0
             clock_gettime(CLOCK_MONOTONIC, &until)
             add_time(&until, SECOND_LOOK_NS if ready else POLL_NS * times)
+            fall_asleep(s)
             pthread_cond_clockwait(&s.wake, &work_lock, CLOCK_MONOTONIC, &until)
+            be_awake(s)
             s.polling = False
         else:
             polls = 0
             begun = 0
+            fall_asleep(s)
             pthread_cond_wait(&s.wake, &work_lock)
+            be_awake(s)
     remove_stream(s)
+    gompy_own_ends()
     pthread_mutex_unlock(&work_lock)
     return NULL
 
@@ -242,9 +266,12 @@ cdef bint start_worker(stream *s) noexcept nogil:
     pthread_sigmask(SIG_SETMASK, &everything, &before)
     pthread_attr_init(&attributes)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED)
+    gompy_own_begins()
     good = pthread_create(&thread, &attributes, stream_worker, s) == 0
     if good:
         pthread_setname_np(thread, b"gompy-stream")  # at once: check_watch.h asks before it has run
+    else:
+        gompy_own_ends()
     pthread_attr_destroy(&attributes)
     pthread_sigmask(SIG_SETMASK, &before, NULL)
     s.worker = good
@@ -294,7 +321,7 @@ cdef int enter_op(stream *s, op *o, bint *queued) noexcept nogil:
     append_op(s, o)
     queued[0] = True
     if not s.polling:
-        pthread_cond_signal(&s.wake)
+        rouse_worker(s)
     return CUDA_SUCCESS
 
 
@@ -364,7 +391,7 @@ cdef void end_streams(context *c) noexcept nogil:
         bury_handle(STREAM, s)
         s.ending = True
         if s.worker:
-            pthread_cond_signal(&s.wake)
+            rouse_worker(s)
         else:
             remove_stream(s)
         s = after

@@ -95,6 +95,7 @@ cdef void *helper_thread(void *argument) noexcept nogil:
     """A helping thread's life."""
     cdef helper *h = <helper *> argument
     while True:
+        gompy_own_rests()
         wait_for(&h.wake)
         if gompy_change(&h.state, CALLED, AT_WORK):
             run_blocks(h.launch, h.number)
@@ -104,12 +105,13 @@ cdef void *helper_thread(void *argument) noexcept nogil:
 
 cdef helper *new_helper() noexcept nogil:
     """Start a helping thread; NULL if there can be no more."""
-    cdef helper *h = <helper *> calloc(1, sizeof(helper))
+    cdef helper *h = <helper *> aligned_alloc(GOMPY_OWN_PAGE, GOMPY_OWN_PAGE)
     cdef sigset_t all_signals, old_signals
     cdef pthread_t thread
     cdef int result
     if h == NULL:
         return NULL
+    memset(h, 0, sizeof(helper))
     sem_init(&h.wake, 0, 0)
     sem_init(&h.done, 0, 0)
     h.number = <int> (1 + gompy_take(&helper_count, 1) % MOST_THREADS)
@@ -120,9 +122,11 @@ cdef helper *new_helper() noexcept nogil:
     sigdelset(&all_signals, SIGFPE)
     sigdelset(&all_signals, SIGILL)
     pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals)
+    gompy_own_begins()
     result = pthread_create(&thread, NULL, helper_thread, h)
     pthread_sigmask(SIG_SETMASK, &old_signals, NULL)
     if result != 0:
+        gompy_own_ends()
         free(h)
         return NULL
     pthread_setname_np(thread, b"gompy-helper")  # at once: check_watch.h asks before it has run
@@ -154,6 +158,7 @@ cdef helper *call_helpers(run *launch, int wanted) noexcept nogil:
         # A wake-up of a withdrawn call that it has not answered yet is this call's as well: it reads the state after
         # it.
         if sem_getvalue(&h.wake, &pending) != 0 or pending <= 0:
+            gompy_own_wakes()
             sem_post(&h.wake)
         wanted -= 1
     return called

@@ -39,6 +39,9 @@ from gompy.native.descriptors cimport (
 from gompy.native.file_size cimport gompy_write
 from gompy.native.environment cimport gompy_child_environ_without, gompy_program, secure_getenv
 from gompy.native.limits cimport gompy_limit_hint
+from gompy.native.own_threads cimport (
+    GOMPY_OWN_PAGE, gompy_own_begins, gompy_own_ends, gompy_own_rests, gompy_own_wakes,
+)
 from gompy.native.own_folders cimport gompy_cache_folder, gompy_is_ours, gompy_own_folder
 from gompy.native.interpreter cimport gompy_python_of
 from gompy.native.ptx cimport (

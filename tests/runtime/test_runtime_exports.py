@@ -78,8 +78,8 @@ acc_detach_finalize acc_detach_finalize_async acc_get_current_cuda_device acc_ge
 acc_get_cuda_stream acc_set_cuda_stream acc_prof_register acc_prof_unregister acc_prof_lookup acc_register_library
 """
 FOR_PLUGINS = """
-gompy_has_image gompy_image_data gompy_nearest_object gompy_check_text gompy_check_thread gompy_target_rev
-gompy_enter_device
+gompy_has_image gompy_image_data gompy_nearest_object gompy_check_text gompy_check_thread gompy_own_threads
+gompy_target_rev gompy_enter_device
 """
 """What gompy's own plugins ask of libgompy beside libgomp's services."""
 FOR_DEBUGGERS = "gompy_describe_offload gompy_describe_and_trap gompy_described"

@@ -5,9 +5,9 @@
    (prctl (PR_SET_SYSCALL_USER_DISPATCH)), and what may concern the pages ends the watch before it is made.
 
    Only one thread may be awake, as another's system calls would not come here.  Threads of gompy's own (their names
-   begin with GOMPY_OWN_THREADS) sleep: who uses a device wakes them, and that ends the watch first.  So do threads of
-   the program's that wait for a futex without a time: what wakes them is a system call, and ends the watch.
-   Where anything is not as expected, nothing is watched.  Included once, by check_stale.h.  */
+   begin with GOMPY_OWN_THREADS; own_threads.h) sleep: who uses a device wakes them, and that ends the watch first.  So
+   do threads of the program's that wait for a futex without a time: what wakes them is a system call, and ends the
+   watch.  Where anything is not as expected, nothing is watched.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_WATCH_H
 #define GOMPY_CHECK_WATCH_H
 
@@ -40,6 +40,7 @@
 #define GOMPY_OWN_THREADS "gompy-"    /* of the emulated GPU: gompy/cuda/streams.pxi, gompy/ptx/launch.pxi */
 #define GOMPY_QUEUE_THREAD "gompy-queue" /* of the emulated MIC (acc_queue.pxi): it wakes by itself for a while */
 #define GOMPY_SLEEP_TRIES 300         /* of 100 microseconds: a thread that has done its work goes to sleep */
+#define GOMPY_OWN_LOOKS 4u            /* before that is read from /proc */
 #ifndef SYS_USER_DISPATCH
 #define SYS_USER_DISPATCH 2  /* si_code */
 #endif

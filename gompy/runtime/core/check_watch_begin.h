@@ -3,6 +3,8 @@
 #ifndef GOMPY_CHECK_WATCH_BEGIN_H
 #define GOMPY_CHECK_WATCH_BEGIN_H
 
+#include "gompy/native/own_threads.h"
+#include <sched.h>
 #include <sys/ioctl.h>
 
 #define GOMPY_STACK_REACH (16ul << 20)
@@ -114,6 +116,9 @@ gompy_sleeps (const char *id, int fd, int *own)
   return 0;
 }
 
+/* What the emulated GPU counts of its threads.  */
+static struct gompy_own_counts gompy_own_counts_here;
+
 /* How many threads the process has, or 0.  Their folder stays open, as the way to it costs more than the answer.  */
 static unsigned
 gompy_count_threads (void)
@@ -176,6 +181,24 @@ gompy_known_sleep (unsigned threads, long caller)
   return sleep;
 }
 
+/* Whether all others, THREADS with the caller, are the emulated GPU's own and sleep: they count themselves.  One of
+   them that asks is awake.  A false answer means nothing.  */
+static int
+gompy_own_sleep (unsigned threads)
+{
+  if (!gompy_is_marked (&gompy_log_process))
+    return 0;
+  for (unsigned looks = 0; looks < GOMPY_OWN_LOOKS; looks++)
+    {
+      if (__atomic_load_n (&gompy_own_counts_here.threads, __ATOMIC_SEQ_CST) + 1u != threads)
+        return 0;
+      if (__atomic_load_n (&gompy_own_counts_here.awake, __ATOMIC_SEQ_CST) == 0)
+        return 1;
+      sched_yield ();
+    }
+  return 0;
+}
+
 /* Whether no other thread of the process does anything.  */
 static int
 gompy_is_alone (void)
@@ -188,6 +211,8 @@ gompy_is_alone (void)
   gompy_watch_sleepers = gompy_watch_single = 0;
   if (threads <= 1)
     return gompy_watch_single = threads == 1;
+  if (gompy_own_sleep (threads))
+    return 1;
   if ((known = gompy_known_sleep (threads, caller)) >= 0)
     return known;
   if (gompy_is_marked (&gompy_log_process))

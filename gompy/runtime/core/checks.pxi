@@ -1,6 +1,9 @@
 # What `gompy run --check` is told of mappings.
 
+from gompy.native.own_threads cimport own_counts
+
 cdef extern from "core/check_stale.h" nogil:
+    own_counts gompy_own_counts_here
     void gompy_stale_removed(int device, uintptr_t host, size_t size)
     void gompy_stale_unloaded(int device, uintptr_t host, size_t size)
     bint gompy_heap_begins(uintptr_t host)
@@ -116,6 +119,11 @@ cdef void check_left(DeviceDescr *dev) noexcept nogil:
 cdef public uint32_t gompy_check_thread() noexcept nogil:
     """The calling thread's number in the log, for gompy_check_text; 0: nothing is logged."""
     return gompy_number_in_log() if gompy_checking else 0
+
+
+cdef public own_counts *gompy_own_threads() noexcept nogil:
+    """For the emulated GPU: where its own threads are counted."""
+    return &gompy_own_counts_here
 
 
 cdef public void gompy_check_text(uint32_t thread, const char *text) noexcept nogil:
