@@ -19,21 +19,29 @@ cdef enum:
 
 
 cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t dynamic) noexcept nogil:
-    """Shared memory is unwritten when a block begins: the kernel's variables, not the gaps between them.  False: no
-    memory for its shadow."""
+    """Shared memory is unwritten when a block begins.  False: no memory for its shadow."""
+    if shared + 64 > r.shadow_room:
+        free(r.shared_shadow)
+        r.shadow_room = shared * 2 + 4096
+        r.shared_shadow = <uint8_t *> malloc(2 * r.shadow_room)
+        if r.shared_shadow == NULL:
+            r.shadow_room = 0
+            return False
+        r.shared_fresh = r.shared_shadow + r.shadow_room
+    if not r.prepared:  # the first block of this launch here
+        mark_shared(r.shared_fresh, launch, shared, dynamic)
+    memcpy(r.shared_shadow, r.shared_fresh, shared + 64)
+    return True
+
+
+cdef void mark_shared(uint8_t *shadow, run *launch, uint64_t shared, uint32_t dynamic) noexcept nogil:
+    """The shadow of shared memory that is unwritten: the kernel's variables, not the gaps between them."""
     cdef ptx_image *image = launch.module.image
     cdef size_t i
     cdef uint32_t n, number = 0
     cdef obj *o
     cdef variable_record *v
-    if shared + 64 > r.shadow_room:
-        free(r.shared_shadow)
-        r.shadow_room = shared * 2 + 4096
-        r.shared_shadow = <uint8_t *> malloc(r.shadow_room)
-        if r.shared_shadow == NULL:
-            r.shadow_room = 0
-            return False
-    memset(r.shared_shadow, 0, shared + 64)
+    memset(shadow, 0, shared + 64)
     if image.set_words:
         for i in range(image.nobjects):
             o = &image.objects[i]
@@ -41,10 +49,9 @@ cdef bint begin_checked_block(runner *r, run *launch, uint64_t shared, uint32_t 
                 v = variable_of(o, n)
                 if is_static_shared(v):
                     if reaches_shared(image, launch.function, number):
-                        memset(r.shared_shadow + image.shared_offset[o.first_variable + n], SHADOW_ALLOCATED, v.size)
+                        memset(shadow + image.shared_offset[o.first_variable + n], SHADOW_ALLOCATED, v.size)
                     number += 1
-    memset(r.shared_shadow + image.shared_bytes, SHADOW_ALLOCATED, dynamic)
-    return True
+    memset(shadow + image.shared_bytes, SHADOW_ALLOCATED, dynamic)
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ cdef struct runner:                     # a host thread at work on blocks; kept 
     char *shared
     size_t shared_room
     uint8_t *shared_shadow              # checked code
+    uint8_t *shared_fresh               # behind it: as each block of the launch begins with it
     size_t shadow_room
     uint32_t nwarps
     uint32_t live
