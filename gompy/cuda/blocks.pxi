@@ -42,7 +42,15 @@ cdef struct block:
     void *memory               # CLOSED, MAPPED: a physical (physical.pxi)
     block *living_before       # with GOMPY_CHECK: in the area's list
     block *living_next
+    block *rest_next           # of device code's heap, freed: the next that was (rests.pxi)
+    uint64_t rest_number       # its number in the ring
+    uint64_t freed_at          # launches that had begun
     uint64_t made[2]           # with GOMPY_CHECK=leak: where the program has asked for it, or zeros (leaks.pxi)
+
+cdef struct rest_list:         # rests.pxi
+    block *oldest
+    block *newest
+    size_t count
 
 cdef struct area:
     uint64_t base, size        # addresses
@@ -58,6 +66,8 @@ cdef struct area:
     size_t quarantine_next
     size_t oldest_full         # a number in it: no block before that has its pages as yet
     uint64_t full_bytes        # of those that have
+    rest_list *rests           # of device code's heap
+    const uint64_t *launches   # and how many have begun
 
 cdef uint32_t treap_random
 

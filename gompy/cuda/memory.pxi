@@ -20,6 +20,7 @@ cdef enum:
     FULL_LEAST = FULL_BYTES / 256  # as many a small one counts for: new pages, and a shadow's, are worse than all else
     HAS_PAGES = 1                  # in a freed block's flags
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
+    HEAP_WHOLE = 64 << 10          # bytes of a block of the heap that has pages of its own
     COLOURED_LEAST = 4 * CHUNK     # bytes of a block that may begin behind the start of a page, by a colour's multiple
     COLOUR = 512                   # what an allocation is aligned to
     COLOURS = 8                    # a page of them
@@ -152,7 +153,7 @@ cdef block *carve_large(area *a, uint64_t charge, uint64_t align, uint64_t *skip
 
 cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, void *owner) noexcept nogil:
     """A block of ``length`` visible bytes.  NULL when the area's limit or its addresses are exhausted."""
-    cdef uint64_t end, charge, skip = 0
+    cdef uint64_t end, charge, whole, skip = 0
     cdef block *n
     if length > a.limit:
         return NULL
@@ -160,9 +161,12 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     if a.in_use + charge > a.limit:
         return NULL
     if checking:
-        n = carve_extent(a, round_up(length, 4096) + 4096, 4096)
+        whole = 64 if use == HEAP and length < HEAP_WHOLE else 4096
+        n = take_rested(a, round_up(length, whole) + 4096) if a.rests != NULL else NULL
+        if n == NULL:
+            n = carve_extent(a, round_up(length, whole) + 4096, whole)
         while n == NULL and drop_quarantined(a):
-            n = carve_extent(a, round_up(length, 4096) + 4096, 4096)
+            n = carve_extent(a, round_up(length, whole) + 4096, whole)
     elif charge >= CHUNK:
         n = carve_large(a, charge, align, &skip)
     else:
@@ -245,17 +249,30 @@ cdef uint64_t full_charge(const block *n) noexcept nogil:
     return n.size if n.size > FULL_LEAST else FULL_LEAST
 
 
-cdef void release_quarantined(area *a, size_t number) noexcept nogil:
-    """Let a freed block be given out again, with its pages if it has kept them."""
-    cdef block **slot = &a.quarantine[number % QUARANTINE_RING]
-    cdef block *n = slot[0]
-    if n == NULL:
-        return
-    slot[0] = NULL
+cdef void leave_quarantine(area *a, block *n) noexcept nogil:
+    """A freed block is to be given out again, with its pages if it has kept them."""
+    a.quarantine[n.rest_number % QUARANTINE_RING] = NULL
+    if a.rests != NULL:
+        end_rest(a, n)
     if n.flags & HAS_PAGES:
         a.full_bytes -= full_charge(n)
     n.flags = 0
-    release_block(a, n)
+
+
+cdef block *take_rested(area *a, uint64_t size) noexcept nogil:
+    """A freed block of that size that is given out again at once, or NULL: it stays where it is in the tree."""
+    cdef block *n = rested_block(a, size)
+    if n != NULL:
+        leave_quarantine(a, n)
+    return n
+
+
+cdef void release_quarantined(area *a, size_t number) noexcept nogil:
+    """Let a freed block be given out again."""
+    cdef block *n = a.quarantine[number % QUARANTINE_RING]
+    if n != NULL:
+        leave_quarantine(a, n)
+        release_block(a, n)
 
 
 cdef bint drop_quarantined(area *a) noexcept nogil:
@@ -276,6 +293,9 @@ cdef void quarantine_block(area *a, block *n) noexcept nogil:
     release_quarantined(a, a.quarantine_next)
     n.use = QUARANTINE
     a.quarantine[a.quarantine_next % QUARANTINE_RING] = n
+    n.rest_number = a.quarantine_next
+    if a.rests != NULL:
+        begin_rest(a, n)
     a.quarantine_next += 1
     if n.flags & HAS_PAGES:
         a.full_bytes += full_charge(n)

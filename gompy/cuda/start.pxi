@@ -92,9 +92,14 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     g.view.describe = describe_address
     g.view.warn = warn_text
     g.view.hosts = &host_ranges
+    if checking:
+        g.heap.rests = <rest_list *>calloc(REST_SIZES, sizeof(rest_list))
+        g.heap.launches = &g.launches
+        if g.heap.rests == NULL:
+            return False
     return (
         open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
-        and open_area(&g.heap, g.base + memory, heap, 4096 if checking else 32, g.heap_limit)
+        and open_area(&g.heap, g.base + memory, heap, 64 if checking else 32, g.heap_limit)
         and open_area(&g.pinned, g.base + memory + heap, pinned, 4096, g.bytes)
         and open_extents(&g.virtual, g.base + window, virtual)
         and (checking or leave_margin(&g.memory, 65536))

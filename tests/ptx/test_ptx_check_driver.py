@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from ctypes import addressof, byref, c_size_t, c_uint64, c_void_p
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -330,3 +331,25 @@ def test_small_blocks_are_given_out_again(driver: Callable[[str], Driver]) -> No
     for blocks in (of_heap, of_program):
         assert 0 not in blocks
         assert 100 <= len(set(blocks)) <= 300
+
+
+def test_blocks_of_teams_are_given_out_again_before_others(driver: Callable[[str], Driver]) -> None:
+    """GCC's teams have blocks of one size.  What the last launch has freed rests, and so does the program's own."""
+    cuda = driver("1")
+    out = cuda.put(bytes(8 * 16))
+    teams, own = (
+        cuda.handle("cuModuleGetFunction", cuda.handle("cuModuleLoadData", text), b"blocks")
+        for text in (HEAP.replace(b"1000", b"16"), HEAP.replace(b"1000", b"1").replace(b"2784", b"96"))
+    )
+
+    def run(function: c_void_p, count: int) -> set[int]:
+        assert launch(cuda, function, c_uint64(out), block=1) == SUCCESS
+        assert cuda.cuCtxSynchronize() == SUCCESS
+        return {int.from_bytes(cuda.get(out + 8 * i, 8), "little") for i in range(count)}
+
+    first = run(own, 1)
+    launches = [run(teams, 16) for _ in range(14)]
+    assert all(len(blocks) == 16 for blocks in launches)
+    assert not any(before & after for before, after in pairwise(launches))
+    assert len(set.union(*launches)) <= 80
+    assert not run(own, 1) & first
