@@ -69,8 +69,7 @@ cdef bint reserve_handles(int kind, size_t size, size_t capacity) noexcept nogil
     r.step = round_up(size, 64)
     r.capacity = capacity
     note_step(r)
-    r.base = <char *>mmap(NULL, r.step * capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                          -1, 0)
+    r.base = <char *>gompy_map_sparse(NULL, r.step * capacity, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     return <void *>r.base != MAP_FAILED
 
 

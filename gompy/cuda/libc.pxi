@@ -20,7 +20,7 @@ from gompy.native.signals cimport (
 )
 from gompy.native.mman cimport (
     MADV_DONTDUMP, MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE,
-    MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect, munmap,
+    MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect, munlock, munmap,
 )
 from gompy.native.atomics cimport (
     ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, load64, store32, store64, sub32,
@@ -272,6 +272,7 @@ from gompy.native.descriptors cimport (
 from gompy.native.environment cimport secure_getenv
 from gompy.native.gomp cimport GOMP_DEVICE_NVIDIA_PTX
 from gompy.native.limits cimport gompy_few_addresses, gompy_limit_hint
+from gompy.native.sparse_map cimport gompy_map_sparse
 from gompy.native.processors cimport available_cpus
 
 cdef extern from *:

@@ -46,9 +46,9 @@ cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
     cdef void *shadow = NULL
     if p == MAP_FAILED:
         return False
+    munlock(p, window + CHUNK)  # of a program with all memory locked, what is opened later would be filled at once
     if checking:
-        shadow = mmap(NULL, window + 2 * CHUNK, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        shadow = gompy_map_sparse(NULL, window + 2 * CHUNK, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         if shadow == MAP_FAILED:
             munmap(p, window + CHUNK)
             return False

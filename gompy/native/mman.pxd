@@ -7,5 +7,6 @@ cdef extern from "<sys/mman.h>" nogil:
     int MADV_DONTNEED, MADV_DONTDUMP, MADV_HUGEPAGE, MADV_DONTFORK, MADV_POPULATE_READ, MADV_REMOVE
     void *mmap(void *where, size_t n, int prot, int flags, int fd, long offset)
     int munmap(void *p, size_t n)
+    int munlock(const void *p, size_t n)
     int mprotect(void *p, size_t n, int prot)
     int madvise(void *p, size_t n, int advice)

@@ -300,8 +300,7 @@ cdef bint arena_open(arena *a, uint64_t size, const gompy_kept *file, uint64_t f
     a.file_offset = file_offset
     a.memory = memory
     a.dirty_limit = keep // ARENA_GRANULE
-    p = mmap(NULL, (<size_t>a.granules + 2) * sizeof(arena_granule), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    p = gompy_map_sparse(NULL, (<size_t>a.granules + 2) * sizeof(arena_granule), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     if p == <void *>-1:
         return False
     a.table = <arena_granule *>p

@@ -31,6 +31,7 @@ from gompy.native.mman cimport (
     MADV_DONTDUMP, MADV_DONTFORK, MADV_HUGEPAGE, MADV_POPULATE_READ, MADV_REMOVE, MAP_ANONYMOUS, MAP_FIXED,
     MAP_FIXED_NOREPLACE, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_EXEC, PROT_NONE, PROT_READ, PROT_WRITE, madvise,
     mmap, mprotect, munmap)
+from gompy.native.sparse_map cimport gompy_map_sparse
 from gompy.native.poll cimport POLLIN, poll, pollfd
 from gompy.native.processors cimport available_cpus
 from gompy.native.pthread cimport (

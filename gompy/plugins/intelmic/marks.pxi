@@ -35,7 +35,7 @@ cdef void open_marks(mic_device *d) noexcept nogil:
         return
     p = <void *>-1
     if gompy_resize(d.file.fd, begin + <off_t>(d.size + MIC_OUTER_BYTES)) == 0:
-        p = mmap(NULL, d.size + MIC_OUTER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, d.file.fd, begin)
+        p = gompy_map_sparse(NULL, d.size + MIC_OUTER_BYTES, MAP_SHARED, d.file.fd, begin)
     if p == <void *>-1:
         GOMP_PLUGIN_error(b"device %d (intelmic): no room for what GOMPY_CHECK keeps of %zu MiB of memory: %s%s; "
                           b"no stale or unset data, no race is found: set OFFLOAD_EMUL_MEM to less", d.number,

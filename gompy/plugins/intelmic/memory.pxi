@@ -2,6 +2,8 @@
 
 cdef extern from *:
     """
+    #include "gompy/native/sparse_map.h"
+
     /* Map the device's memory at a multiple of 2 MiB, as huge pages need.  NULL: impossible.  */
     static void *
     mic_map_aligned (size_t size, int fd)
@@ -15,7 +17,7 @@ cdef extern from *:
         munmap (p, start - p);
       if (start < p + align)
         munmap (start + size, p + align - start);
-      if (mmap (start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED)
+      if (gompy_map_sparse (start, size, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
         {
           munmap (start, size);
           return NULL;
