@@ -223,6 +223,43 @@ gompy_close_kept (struct gompy_kept *kept)
   kept->fd = -1;
 }
 
+/* A file that has a name, and that we write while the program runs.  */
+struct gompy_written
+{
+  struct gompy_kept kept;
+  char *path;
+  int flags;
+};
+
+/* FD is open, by FLAGS, for the file of that name.  Returns 0 with errno set if it is not, or memory is short.  */
+static inline int
+gompy_begin_written (struct gompy_written *file, const char *path, int fd, int flags)
+{
+  file->path = fd >= 0 ? strdup (path) : NULL;
+  file->flags = flags | O_NOFOLLOW;
+  if (file->path != NULL)
+    gompy_keep (&file->kept, fd);
+  return file->path != NULL;
+}
+
+/* Its descriptor, another one where the program has closed it.  -1 with errno set: it is no longer there.  */
+static inline int
+gompy_fd_of_written (struct gompy_written *file)
+{
+  struct gompy_kept again;
+  if (gompy_still_ours (&file->kept))
+    return file->kept.fd;
+  gompy_keep (&again, gompy_open (file->path, file->flags, 0));
+  file->kept.fd = again.fd;
+  if (again.fd >= 0 && again.device == file->kept.device && again.inode == file->kept.inode)
+    return again.fd;
+  file->kept.fd = -1;
+  if (again.fd >= 0)
+    close (again.fd);
+  errno = EBADF;
+  return -1;
+}
+
 /* Open a file that the user named, to append to it; made if there is none.  A link that stands there is not followed,
    for somebody else may have put it there; below /dev and /proc (/dev/stderr) only the system can.  */
 static inline int

@@ -24,3 +24,7 @@ cdef extern from "gompy/native/descriptors.h" nogil:
     void gompy_keep(gompy_kept *kept, int fd)
     bint gompy_still_ours(const gompy_kept *kept)
     void gompy_close_kept(gompy_kept *kept)
+    struct gompy_written:
+        pass
+    bint gompy_begin_written(gompy_written *file, const char *path, int fd, int flags)
+    int gompy_fd_of_written(gompy_written *file)

@@ -35,7 +35,7 @@ struct gompy_record_block
 
 static struct
 {
-  int fd;
+  struct gompy_written file;
   pid_t pid;
   int over;
   uint64_t written, limit, blobs;
@@ -43,7 +43,7 @@ static struct
   char *line;
   size_t used, room;
   char *chunk;
-} gompy_record = { .fd = -1 };
+} gompy_record;
 
 static pthread_mutex_t gompy_record_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -61,9 +61,10 @@ gompy_record_stop (const char *why)
 static void
 gompy_record_write (const char *from, size_t n)
 {
+  int fd = n && !gompy_record.over ? gompy_fd_of_written (&gompy_record.file) : -1;
   while (n && !gompy_record.over)
     {
-      ssize_t done = gompy_write (gompy_record.fd, from, n);
+      ssize_t done = gompy_write (fd, from, n);
       if (done < 0 && errno == EINTR)
         continue;
       if (done <= 0)
@@ -168,6 +169,7 @@ static int
 gompy_record_open (const char *path)
 {
   char program[600];
+  int fd;
   gompy_record.room = 1 << 16;
   gompy_record.line = malloc (gompy_record.room);
   gompy_record.chunk = malloc (GOMPY_RECORD_CHUNK);
@@ -176,8 +178,8 @@ gompy_record_open (const char *path)
       errno = ENOMEM;
       return 0;
     }
-  gompy_record.fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0600);
-  if (gompy_record.fd < 0)
+  fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0600);
+  if (!gompy_begin_written (&gompy_record.file, path, fd, O_WRONLY | O_APPEND))
     return 0;
   gompy_record.pid = getpid ();
   gompy_record.limit = gompy_record_number ("GOMPY_RECORD_BYTES");

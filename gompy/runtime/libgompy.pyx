@@ -21,7 +21,8 @@ from libc.string cimport (
 from posix.unistd cimport F_OK, access, close
 
 from gompy.native.check_log cimport *
-from gompy.native.descriptors cimport gompy_open_to_append, gompy_open_to_replace
+from gompy.native.descriptors cimport (
+    O_WRONLY, gompy_begin_written, gompy_fd_of_written, gompy_open_to_append, gompy_open_to_replace, gompy_written)
 from gompy.native.file_size cimport *
 from gompy.native.environment cimport secure_getenv
 from gompy.native.interop_texts cimport gompy_interop_code, gompy_interop_name

@@ -42,7 +42,7 @@ struct gompy_record
 #define GOMPY_DATA_LIMIT (4u << 20)
 
 static int gompy_checking;
-static int gompy_log_fd = -1;
+static struct gompy_written gompy_log_file;
 static struct gompy_process_mark gompy_log_process;
 static uint64_t gompy_log_written;
 static size_t gompy_log_used;
@@ -64,13 +64,15 @@ gompy_log_is_cut (void)
 {
   static const uint32_t cut = 1;
   struct stat s;
+  int fd = gompy_open (gompy_log_file.path, O_WRONLY, 0);  /* with O_APPEND pwrite would append */
   gompy_checking = 0;
-  if (fstat (gompy_log_fd, &s) != 0 || fcntl (gompy_log_fd, F_SETFL, 0) != 0)  /* O_APPEND: pwrite would append */
+  if (fd < 0)
     return;
-  if (s.st_size < (off_t) sizeof (struct gompy_record))
-    (void) !ftruncate (gompy_log_fd, 1);
+  if (fstat (fd, &s) == 0 && s.st_size < (off_t) sizeof (struct gompy_record))
+    (void) gompy_resize (fd, 1);
   else
-    (void) !pwrite (gompy_log_fd, &cut, sizeof cut, offsetof (struct gompy_record, cut));
+    (void) gompy_pwrite (fd, &cut, sizeof cut, offsetof (struct gompy_record, cut));
+  close (fd);
 }
 
 /* The lock is held.  */
@@ -78,9 +80,10 @@ static void
 gompy_log_out (void)
 {
   size_t done = 0;
+  int fd = gompy_log_used ? gompy_fd_of_written (&gompy_log_file) : -1;
   while (done < gompy_log_used)
     {
-      ssize_t n = gompy_write (gompy_log_fd, gompy_log_buffer + done, gompy_log_used - done);
+      ssize_t n = gompy_write (fd, gompy_log_buffer + done, gompy_log_used - done);
       if (n < 0 && errno == EINTR)
         continue;
       if (n <= 0)
@@ -262,6 +265,7 @@ static void
 gompy_begin_checks (const char *path)
 {
   void *gcc = dlopen ("libgcc_s.so.1", RTLD_LAZY);
+  int fd;
   if (gcc != NULL)
     {
       gompy_backtrace = (gompy_backtrace_fn) dlsym (gcc, "_Unwind_Backtrace");
@@ -272,9 +276,9 @@ gompy_begin_checks (const char *path)
         gompy_backtrace = NULL;
     }
   dl_iterate_phdr (gompy_find_own, (void *) (uintptr_t) gompy_log_frame);
-  gompy_log_fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT, 0600);
-  gompy_log_buffer = malloc (GOMPY_LOG_BUFFER);
-  if (gompy_log_fd < 0 || gompy_log_buffer == NULL)
+  fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT, 0600);
+  if (!gompy_begin_written (&gompy_log_file, path, fd, O_WRONLY | O_APPEND)
+      || (gompy_log_buffer = malloc (GOMPY_LOG_BUFFER)) == NULL)
     {
       fprintf (stderr, "libgompy: GOMPY_CHECK_LOG=%s: cannot be written: %s\n", path, strerror (errno));
       return;

@@ -34,7 +34,7 @@ cdef struct TraceTrack:
     int tid
 
 cdef struct TraceFile:
-    int fd
+    gompy_written file
     int pid
     bint over
     size_t used
@@ -56,20 +56,21 @@ cdef void trace_flush() noexcept nogil:
     cdef size_t size = trace_file.used + 3
     cdef size_t done = 0
     cdef ssize_t n = 1
-    cdef int why
+    cdef int why, fd
     if trace_file.used == 0 or trace_file.over:
         return
+    fd = gompy_fd_of_written(&trace_file.file)
     memcpy(trace_file.buffer + trace_file.used, b"\n]\n", 3)
     while done < size and n > 0:
-        n = gompy_pwrite(trace_file.fd, trace_file.buffer + done, size - done, <long> (trace_file.end + done))
+        n = gompy_pwrite(fd, trace_file.buffer + done, size - done, <long> (trace_file.end + done))
         done += n if n > 0 else 0
     if done < size:
         why = errno if n < 0 else ENOSPC
         trace_file.over = True
         trace_file.used = 0
         # What was written in part goes, and the array's end comes back to where there was room for it.
-        if ftruncate(trace_file.fd, <long> trace_file.end) == 0:
-            gompy_pwrite(trace_file.fd, b"\n]\n", 3, <long> trace_file.end)
+        if fd >= 0 and ftruncate(fd, <long> trace_file.end) == 0:
+            gompy_pwrite(fd, b"\n]\n", 3, <long> trace_file.end)
         gompy_note(b"the trace ends here: %s", strerror(why))
         return
     trace_file.end += trace_file.used
@@ -456,14 +457,15 @@ cdef void trace_hook(HookEvent *event, int slot) noexcept nogil:
 cdef void begin_trace() noexcept nogil:
     """GOMPY_TRACE_FILE=/file: open it, and subscribe."""
     cdef const char *path = trace_path()
+    cdef int fd
     if path == NULL:
         return
     if path[0] != c'/':
         gompy_note(b"GOMPY_TRACE_FILE=%s: not an absolute path; no trace is written", path)
         return
     trace_file.buffer = <char *> malloc(TRACE_BUFFER + 16)
-    trace_file.fd = gompy_open_to_replace(path) if trace_file.buffer != NULL else -1
-    if trace_file.fd < 0 or gompy_pwrite(trace_file.fd, b"[\n]\n", 4, 0) != 4:
+    fd = gompy_open_to_replace(path) if trace_file.buffer != NULL else -1
+    if not gompy_begin_written(&trace_file.file, path, fd, O_WRONLY) or gompy_pwrite(fd, b"[\n]\n", 4, 0) != 4:
         gompy_note(b"GOMPY_TRACE_FILE=%s: cannot be written: %s", path,
                    <const char *> b"not a regular file" if errno == ESPIPE else strerror(errno))
         return
