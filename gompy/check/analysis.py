@@ -91,6 +91,9 @@ class Analysis:
         if event.flags & Entry.NEW:
             self.now.names.elements.pop(event.start, None)
         name = self.now.names.of(event)
+        known = self.now.live.get((event.device, event.start))
+        if known is not None and names_data(event.what):
+            known.kept = True
         if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
             mapping = self.now.live[event.device, event.start] = Mapping(
@@ -103,7 +106,8 @@ class Analysis:
                 event.frame,
                 item=self.now.names.item(event, name),
             )
-            if not names_data(what):
+            mapping.kept = names_data(what)
+            if not mapping.kept:
                 self.made.setdefault((event.device, event.thread), []).append(mapping)
 
     def _attach(self, event: Event) -> None:

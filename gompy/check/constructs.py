@@ -134,7 +134,7 @@ def _not_present(now: Situation, event: Event, start: int, size: int) -> None:
 def left(now: Situation, event: Event) -> None:
     """Something is mapped when the program ends."""
     mapping = now.live.get((event.device, event.start))
-    if mapping is None:
+    if mapping is None or not mapping.kept:  # a region's own, which runs still: a handler or thread ends the program
         return
     name = mapping.name or now.names.of(event)
     again = f", {event.count} times" if event.count > 1 else ""

@@ -50,6 +50,40 @@ int main (void)
 """
 
 
+CLOSES = """
+#include <unistd.h>
+int main (void)
+{
+  static int a[64];
+  closefrom (3);
+  #pragma omp target enter data map(to: a)
+  #pragma omp target map(alloc: a)
+  a[5]++;
+  return a[5];
+}
+"""
+LEAVES = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+int wait = 1;
+void *leave (void *p)
+{
+  usleep (200000);
+  exit (3);
+}
+int main (void)
+{
+  int x = 0;
+  pthread_t t;
+  pthread_create (&t, NULL, leave, NULL);
+  #pragma omp target map(tofrom: x)
+  while (1)
+    ((volatile int *) &x)[0]++;
+}
+"""
+
+
 def checked(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess[str]:
     """A program built and run under the check."""
     (folder / "a.c").write_text(program)
@@ -98,3 +132,17 @@ def test_a_log_without_room_for_one_record() -> None:
     """Its file has one byte, which says so."""
     whole = RECORD.pack(1, 0, -1, 0, 0, 0, 0, 0, 0, 0, b"", 1, 0)
     assert [read_log(data).cut for data in (b"", b"\0", whole, whole[:-4] + b"\1\0\0\0")] == [False, True, False, True]
+
+
+def test_a_program_that_closes_all_descriptors(tmp_path: Path) -> None:
+    """As daemons do.  The log's is one of them; it ended there."""
+    done = checked(tmp_path, CLOSES, "--check-json", "found")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (86, "gompy run: --check: 2 errors")
+    found = json.loads((tmp_path / "found").read_text())
+    assert (found["unchecked"], [f["kind"] for f in found["findings"]]) == ("", ["stale-host", "still-mapped"])
+
+
+def test_a_thread_that_ends_the_program_while_a_region_runs(tmp_path: Path) -> None:
+    """No exit data is missing for what the region has mapped for itself."""
+    done = checked(tmp_path, LEAVES)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
