@@ -1,10 +1,11 @@
 # cuMemAlloc and its relatives: device memory, pinned and managed host memory, and questions about addresses.
 
-cdef void settle_before_free(uint64_t address) noexcept nogil:
-    """Freeing waits for the work of the context that has the memory."""
+cdef bint settle_before_free(uint64_t address) noexcept nogil:
+    """Freeing waits for the work of the context that has the memory.  Whether there is one."""
     cdef context *c = context_of_memory(address)
     if c != NULL:
         wait_for_context(c)
+    return c != NULL
 
 
 cdef int enter_free(uint64_t address) noexcept nogil:
@@ -98,8 +99,7 @@ cdef public int cuMemFree_v2(CUdeviceptr address) noexcept nogil:
     r = free_graph_memory(address, &of_graph)
     if of_graph:
         return r if r != CUDA_SUCCESS else settle_graph_memory(address)
-    settle_before_free(address)
-    return free_block_at(address, ALLOCATION, MANAGED)
+    return free_block_at(address, ALLOCATION, MANAGED, settle_before_free(address))
 
 
 cdef public int gompy_close_gap(CUdeviceptr address, size_t size) noexcept nogil:
@@ -345,8 +345,7 @@ cdef public int cuMemFreeHost(void *p) noexcept nogil:
         return r
     if p == NULL:
         return CUDA_ERROR_INVALID_VALUE
-    settle_before_free(<uint64_t>p)
-    return free_block_at(<uint64_t>p, HOST_MEMORY, HOST_MEMORY)
+    return free_block_at(<uint64_t>p, HOST_MEMORY, HOST_MEMORY, settle_before_free(<uint64_t>p))
 
 
 cdef public int cuMemHostGetDevicePointer_v2(CUdeviceptr *to, void *p, unsigned flags) noexcept nogil:

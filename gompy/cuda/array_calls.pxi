@@ -54,8 +54,7 @@ cdef public int cuArrayDestroy(void *p) noexcept nogil:
     address = (<array *>p).address
     if not forget_array(<array *>p):
         return CUDA_ERROR_INVALID_HANDLE
-    settle_before_free(address)
-    return free_block_at(address, ALLOCATION, ALLOCATION)
+    return free_block_at(address, ALLOCATION, ALLOCATION, settle_before_free(address))
 
 
 cdef public int cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *to, void *p) noexcept nogil:

@@ -53,6 +53,11 @@ cdef uint64_t wanted_address    # GOMPY_CUDA_ADDRESS, of the first device; 0: an
 cdef int host_processors       # that this process may use
 
 
+cdef inline bint guarding() noexcept nogil:
+    """Whether memory is closed and freed memory kept, for checks of what is accessed: not for races alone."""
+    return checking & ~<unsigned>PTX_CHECK_RACE != 0
+
+
 cdef inline gpu *visible_device(int number) noexcept nogil:
     """A visible device, or NULL."""
     return &gpus[visible[number]] if 0 <= number < visible_count else NULL

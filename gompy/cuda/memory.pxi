@@ -317,8 +317,13 @@ cdef void take_own_pages(block *n) noexcept nogil:
     madvise(<void *>n.address, size, MADV_DONTDUMP)
 
 
-cdef void area_free(area *a, block *n) noexcept nogil:
-    """Free a used block."""
+cdef void area_free(area *a, block *n, bint settled) noexcept nogil:
+    """Free a used block.
+
+    With GOMPY_CHECK it is not given out again for a while.  Where races alone are looked for it is at once: no stray
+    access is, and new pages, and what is remembered of new addresses, cost more than most kernels.  But beside streams
+    the program has to know (settled) that what used it is over: who has it next may not come behind that.
+    """
     cdef uint64_t start, end
     if n.opened:
         take_own_pages(n)
@@ -328,9 +333,10 @@ cdef void area_free(area *a, block *n) noexcept nogil:
         unlist_living(a, n)
         mark_shadow(n.start, n.length, 0)
         n.flags = 0
-        close_pages(n)
-        quarantine_block(a, n)
-        return
+        if n.use == HEAP or guarding() or (streams_made and not settled):
+            close_pages(n)
+            quarantine_block(a, n)
+            return
     if n.size >= CHUNK:
         if a.kept + n.size > kept_limit():
             start, end = round_up(n.address, 4096), (n.address + n.size) & ~<uint64_t>4095

@@ -38,5 +38,4 @@ cdef public int cuMipmappedArrayDestroy(void *p) noexcept nogil:
     address = (<mipmap *>p).address
     if not forget_mipmap(<mipmap *>p):
         return CUDA_ERROR_INVALID_HANDLE
-    settle_before_free(address)
-    return free_block_at(address, ALLOCATION, ALLOCATION)
+    return free_block_at(address, ALLOCATION, ALLOCATION, settle_before_free(address))

@@ -29,14 +29,17 @@ cdef int pin_range(uint64_t address, uint64_t size, block **pinned) noexcept nog
     return CUDA_SUCCESS
 
 
-cdef void leave_block(area *a, block *n) noexcept nogil:
-    """Free a block now, or when the last operation that is at it is over.  Called with memory_lock held."""
+cdef void leave_block(area *a, block *n, bint settled) noexcept nogil:
+    """Free a block now, or when the last operation that is at it is over.  Called with memory_lock held.
+
+    settled: the program has waited for all that was asked for before.
+    """
     if n.use == ALLOCATION and n.flags:
         leave_pool(n)
     if n.use == MANAGED:
         drop_advice(n.start, n.start + n.length)
     if add32(&n.pins, LEAVING_PIN, ACQUIRE_RELEASE) == LEAVING_PIN:
-        area_free(a, n)
+        area_free(a, n, settled)
     else:
         n.use = LEAVING
 
@@ -49,7 +52,7 @@ cdef void unpin_block(block *n) noexcept nogil:
     if n.use == RESERVATION:
         unmap_leaving(n)
     else:
-        area_free(area_of(gpu_of(n.address), n.address), n)
+        area_free(area_of(gpu_of(n.address), n.address), n, False)
     pthread_mutex_unlock(&memory_lock)
 
 
@@ -71,7 +74,7 @@ cdef uint64_t alloc_in(gpu *g, area *a, uint64_t length, uint64_t align, uint32_
     return address
 
 
-cdef int free_block_at(uint64_t address, uint32_t use, uint32_t other_use) noexcept nogil:
+cdef int free_block_at(uint64_t address, uint32_t use, uint32_t other_use, bint settled=False) noexcept nogil:
     """Free the block that starts at an address and has one of two uses; else CUDA_ERROR_INVALID_VALUE.
 
     Variables go with their module only, managed ones, too."""
@@ -82,7 +85,7 @@ cdef int free_block_at(uint64_t address, uint32_t use, uint32_t other_use) noexc
     n = block_at(address, NULL, &a)
     if n != NULL and n.start == address and (n.use == use or n.use == other_use) and \
             (n.name == NULL or use == VARIABLE):
-        leave_block(a, n)
+        leave_block(a, n, settled)
         answer = CUDA_SUCCESS
     pthread_mutex_unlock(&memory_lock)
     return answer
@@ -107,10 +110,10 @@ cdef void free_owned(gpu *g, void *owner) noexcept nogil:
         n = owned_by(g.memory.root, owner)
         if n == NULL:
             break
-        leave_block(&g.memory, n)
+        leave_block(&g.memory, n, False)
     while True:
         n = owned_by(g.pinned.root, owner)
         if n == NULL:
             break
-        leave_block(&g.pinned, n)
+        leave_block(&g.pinned, n, False)
     pthread_mutex_unlock(&memory_lock)

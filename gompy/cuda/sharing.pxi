@@ -105,7 +105,7 @@ cdef int open_shared_block(gpu *g, void *owner, const shared_handle *h, uint64_t
     at = mmap(<void *>n.address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, h.place)
     close(fd)
     if at == MAP_FAILED:
-        area_free(&g.memory, n)
+        area_free(&g.memory, n, False)
         return CUDA_ERROR_MAP_FAILED
     madvise(at, size, MADV_DONTDUMP)
     n.opened = 1

@@ -71,7 +71,7 @@ cdef public int cuIpcCloseMemHandle(CUdeviceptr address) noexcept nogil:
     elif n.opened > 1:
         n.opened -= 1
     else:
-        leave_block(a, n)
+        leave_block(a, n, False)
     pthread_mutex_unlock(&memory_lock)
     return r
 

@@ -108,3 +108,26 @@ def test_a_large_copy_of_a_file_that_has_become_shorter(
         status = cuda.cuMemcpyHtoD_v2(c_uint64(device), ctypes.c_void_p(address), ctypes.c_size_t(SIZE))
     assert status == INVALID_VALUE
     assert f"has {SIZE // 4} bytes up to the end" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_races_alone_close_and_keep_nothing(
+    cuda: Driver, monkeypatch: pytest.MonkeyPatch, streams: bool, ordered: bool
+) -> None:
+    """What is freed is given out again at once, but for what one stream has freed in its order: others may not know."""
+    monkeypatch.setenv("GOMPY_CHECK", "race")
+    cuda.context()
+    stream = cuda.handle("cuStreamCreate", 0) if streams else None
+    sizes = (PAGE, 3 << 20, 20 << 20)
+    blocks = [cuda.put(b"x" * size) for size in sizes]
+    assert {access(block) for block in blocks} == {"rw"}
+    for block in blocks:
+        if ordered:
+            cuda.ok("cuMemFreeAsync", c_uint64(block), stream)
+        else:
+            cuda.ok("cuMemFree_v2", c_uint64(block))
+    cuda.ok("cuCtxSynchronize")
+    again = [cuda.alloc(size) for size in sizes]
+    assert set(again) & set(blocks) == (set() if streams and ordered else set(blocks))
+    assert {access(block) for block in again} == {"rw"}
