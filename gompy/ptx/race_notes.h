@@ -28,6 +28,7 @@ gompy_note_begin (struct gompy_races *r, struct gompy_note *note, uint64_t addre
     r->noted[r->nnoted++] = (uint16_t) (note - r->notes);
   note->line = address & ~(uint64_t) (GOMPY_NOTE_BYTES - 1);
   __builtin_prefetch (r->memory.lines + (note->line - r->base) / (4 * GOMPY_LINE), 1);
+  __builtin_prefetch (&r->memory.words[(address - r->base) / (4 * GOMPY_GROUP)].touch[GOMPY_READ], 1);
   note->key = key;
   note->bytes[0] = note->bytes[1] = 0;
   note->site = site;
@@ -111,10 +112,14 @@ gompy_note_judge (struct gompy_races *r, const struct gompy_access *access, uint
 {
   uint64_t first = (line - r->base) / 4;
   struct gompy_line *known = r->memory.lines + first / GOMPY_LINE;
-  uint32_t who = access->who | (its & GOMPY_WHO_ALL ? GOMPY_ROW_ALL : GOMPY_ROW_LONE) << 12 | (its & 31), left;
-  if (gompy_line_quick (r, access, known, words, who))
-    return 0;
-  left = gompy_line_access (r, access, known, gompy_line_words (&r->memory, first), words, who);
+  uint32_t who = access->who | (its & GOMPY_WHO_ALL ? GOMPY_ROW_ALL : GOMPY_ROW_LONE) << 12 | (its & 31), left = words;
+  /* As a rule a line that is spread out stays so: then no row has anything to do with it. */
+  if (words & ~gompy_groups_words (access->writes ? 0 : gompy_line_spread (access, known)))
+    {
+      if (gompy_line_quick (r, access, known, words, who))
+        return 0;
+      left = gompy_line_access (r, access, known, gompy_line_words (&r->memory, first), words, who);
+    }
   return left ? gompy_note_spread (r, access, first, left, access->who | 15u << 12 | its) : 0;
 }
 
