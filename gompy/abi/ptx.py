@@ -166,6 +166,7 @@ OPS = (
     "race",  # (warp, mask, u64 *address, word, unit, line): where races are looked for, as the next; RACE_* in word
     "race_row",  # (warp, mask, u64 address of lane 0's, of lane 16's, word, unit, line): each half's in a row
     "race_row_soon",  # u32 (the same): 1 if that is soon done, else race_row is to be called; keeps all registers
+    "race_shared_soon",  # u32 (warp, mask, u64 address of lane 0's, word, unit, line): a row of shared words
     "race_uniform",  # (warp, mask, u64 address, word, unit, line)
     "race_atom",  # (warp, mask, u64 *address, word, unit, line): before the operation, in code without other checks
     "race_fence",  # (warp, mask)

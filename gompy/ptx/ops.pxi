@@ -82,6 +82,7 @@ cdef void make_racing_ops(void **table) noexcept nogil:
     table[OP_RACE] = <void *> op_race
     table[OP_RACE_ROW] = <void *> gompy_told_row
     table[OP_RACE_ROW_SOON] = <void *> gompy_race_row_soon
+    table[OP_RACE_SHARED_SOON] = <void *> gompy_race_shared_soon
     table[OP_RACE_UNIFORM] = <void *> op_race_uniform
     table[OP_RACE_ATOM] = <void *> op_race_atom
     table[OP_RACE_FENCE] = <void *> op_race_fence

@@ -6,6 +6,8 @@
 
 int gompy_race_row_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint64_t second, uint32_t word,
                          void *unit, uint32_t line);
+int gompy_race_shared_soon (struct gompy_warp *w, uint32_t mask, uint64_t first, uint32_t word, void *unit,
+                            uint32_t line);
 
 /* Whether the marks of its words let it be put off.  */
 static __attribute__ ((noinline, target ("avx512f"))) int

@@ -169,6 +169,7 @@ cdef extern from "race_soon.h" nogil:
 cdef extern from "race_told.h" nogil:
     int gompy_race_row_soon(gompy_warp *, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
                             uint32_t line)
+    int gompy_race_shared_soon(gompy_warp *, uint32_t mask, uint64_t first, uint32_t word, void *unit, uint32_t line)
     void gompy_told_row(gompy_warp *, uint32_t mask, uint64_t first, uint64_t second, uint32_t word, void *unit,
                         uint32_t line)
 

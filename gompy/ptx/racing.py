@@ -106,7 +106,7 @@ def access(em: Emitter, memory: Memory, size: int, writes: bool, code: Instructi
         if em.conflicts().module.library and not address.vector:
             lock(em, address, word)
         elif row is not None:
-            tell_row(em, row, address, word, stray)
+            tell_row(em, row, address, word, stray, space)
         elif address.vector or space not in ("", "global") or orders:
             tell(em, address, marked(em, word, stray))
         else:
@@ -237,7 +237,7 @@ def row_of(em: Emitter, memory: Memory, size: int, writes: bool) -> Row | None:
     return Row(every, firsts[0], firsts[1], way.pieces == 1)
 
 
-def tell_row(em: Emitter, its: Row, address: Value, word: int, stray: str) -> None:
+def tell_row(em: Emitter, its: Row, address: Value, word: int, stray: str, space: str) -> None:
     """Tell the executor of an access whose lanes' words are mostly neighbours, which takes less where they are."""
     every = its.every
     if stray:
@@ -247,7 +247,12 @@ def tell_row(em: Emitter, its: Row, address: Value, word: int, stray: str) -> No
     em.label(row)
     told = word | abi.RACE_IN_STEP * em.conflicts().in_step
     arguments = f"ptr %w, i32 {em.active}, i64 {its.first}, i64 {its.second}, i32 {told}, {em.site()}"
-    soon = em.new(f"icmp ne i32 {em.helper('race_row_soon', arguments, 'i32', keeps=True)}, 0")
+    if space == "shared" and its.whole and word & 0xFF == WORD:
+        row_only = f"ptr %w, i32 {em.active}, i64 {its.first}, i32 {told}, {em.site()}"
+        soon = em.helper("race_shared_soon", row_only, "i32", keeps=True)
+    else:
+        soon = em.helper("race_row_soon", arguments, "i32", keeps=True)
+    soon = em.new(f"icmp ne i32 {soon}, 0")
     rest = em.fresh("rest")
     em.put(f"br i1 {soon}, label %{done}, label %{rest}, !prof !1")
     em.label(rest)

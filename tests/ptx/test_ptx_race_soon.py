@@ -21,6 +21,6 @@ def test_it_keeps_vectors() -> None:
         return subprocess.run([*words, str(BUILT)], stdout=subprocess.PIPE, text=True, check=True).stdout
 
     code = told("objdump", "-d", "--no-show-raw-insn")
-    assert "gompy_race_row_soon" in code
+    assert "gompy_race_row_soon" in code and "gompy_race_shared_soon" in code
     assert not re.findall(r"%[xyz]mm\d+|%k[0-7]|%mm\d|%st|vzero\w+", code)
     assert not told("nm", "--undefined-only").split()
