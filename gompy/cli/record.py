@@ -142,6 +142,14 @@ def limits(options: argparse.Namespace) -> dict[str, str]:
     return env
 
 
+def _folder_in(folder: str, output: str) -> tempfile.TemporaryDirectory[str]:
+    """A folder for parts of OUTPUT, which an error is about."""
+    try:
+        return tempfile.TemporaryDirectory(prefix=".gompy-record-", dir=folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, output) from None
+
+
 def run_recorded(
     words: list[str],
     device: str | None,
@@ -168,7 +176,7 @@ def run_recorded(
     if program.cuda:
         settled |= environment(real=False)
     folder = os.path.dirname(os.path.abspath(output))
-    with tempfile.TemporaryDirectory(prefix=".gompy-record-", dir=folder) as work:
+    with _folder_in(folder, output) as work:
         made, log, driver = (os.path.join(work, name) for name in ("recording", "log", "kernels"))
         own = {"GOMPY_RECORD_FILE": made, "GOMPY_CHECK_LOG": log, **env}
         if kernels:
@@ -180,8 +188,11 @@ def run_recorded(
         if not regions and not launched:
             raise UserError("nothing was recorded: the program has not used a device's runtime")
         if not (regions and add_names(made, log)):
+            cut = regions and not Recording(made).whole
             made = driver
             if not launched or not Recording(made).regions:
+                if cut:
+                    raise UserError("nothing was recorded: the recording ended before its first region was whole")
                 raise UserError("nothing was recorded: no region or kernel that is wanted was launched on a device")
         os.replace(made, output)
     return code

@@ -148,6 +148,13 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
         raise RunError(f"{error.filename or command[0]}: {error.strerror}") from None
 
 
+def _why_not(path: str, access: int) -> int:
+    """Why a path is not to be had so; 0: it is."""
+    if os.access(path, access):
+        return 0
+    return errno.EROFS if os.statvfs(path).f_flag & os.ST_RDONLY else errno.EACCES
+
+
 def _see_writable(option: str, path: str, regular: bool = False) -> None:
     """RunError where a file cannot be written; ``regular``: it must be none but a regular one, or not there."""
     if not path:
@@ -157,11 +164,11 @@ def _see_writable(option: str, path: str, regular: bool = False) -> None:
         mode = (os.lstat if regular else os.stat)(path).st_mode
         if regular and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise RunError(f"{option} {path}: it is no regular file", EXIT_USAGE)
-        why = errno.EISDIR if stat.S_ISDIR(mode) else 0 if os.access(path, os.W_OK) else errno.EACCES
+        why = errno.EISDIR if stat.S_ISDIR(mode) else _why_not(path, os.W_OK)
     except FileNotFoundError:
         folder = os.path.dirname(path) or "."
         there = os.path.isdir(folder)
-        why = errno.ENOENT if not there else 0 if os.access(folder, os.W_OK | os.X_OK) else errno.EACCES
+        why = errno.ENOENT if not there else _why_not(folder, os.W_OK | os.X_OK)
     except OSError as error:
         why = error.errno or errno.EIO
     if why:
