@@ -93,7 +93,7 @@ def read_more(log: Log, data: bytes) -> int:
         body = data[at : at + payload]
         at += payload + (-payload & 7)
         if op == Op.MAPS:
-            log.maps += body.decode("utf-8", "replace") + "\n"
+            log.maps += body.decode("utf-8", "surrogateescape") + "\n"
         elif op == Op.FRAME:
             if len(body) >= REGISTERS.size:
                 registers, stack = REGISTERS.unpack_from(body), body[REGISTERS.size :]

@@ -72,12 +72,13 @@ class Names:
 
     def _take_maps(self) -> None:
         seen: dict[str, int] = {}
-        for line in self.log.maps.splitlines():
+        for line in self.log.maps.split("\n"):
             words = line.split(None, 5)
             if len(words) == 6 and words[5].startswith("/"):
                 start, _, end = words[0].partition("-")
-                base = seen.setdefault(words[5], int(start, 16) - int(words[2], 16))
-                self.modules.append(Module(words[5], int(start, 16), int(end, 16), base))
+                path = words[5].replace("\\012", "\n")  # all that the kernel writes in another way
+                base = seen.setdefault(path, int(start, 16) - int(words[2], 16))
+                self.modules.append(Module(path, int(start, 16), int(end, 16), base))
 
     def _take_words(self, events: list[Event]) -> None:
         for event in events:
