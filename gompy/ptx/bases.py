@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from .emit import Emitter, Value
+from .emit import LLVM_TYPE, Emitter, Value
 from .syntax import Immediate, Instruction, Register
 
 TYPE_CHECKING = False
@@ -210,6 +210,8 @@ def is_widened(em: Emitter, register: Register, way: Way) -> bool:
 def factor_of(em: Emitter, code: Instruction, source: Register, way: Way) -> int | None:
     """The factor that makes 64 bits of 32 which are as far apart as the way has them; None: it is no such code."""
     sources = code.operands[1:]
+    if LLVM_TYPE.get(source.type) != "i32":
+        return None
     stride = em.exact().of(source)
     number: int | None = 1
     if code.base == "cvt":

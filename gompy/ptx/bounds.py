@@ -28,6 +28,8 @@ def compare(em: Emitter, code: Instruction) -> Value | None:
     """`setp` of such numbers; None: it is another one, or its lanes are wanted one by one."""
     if not em.fast or em.checked or em.lane or code.base != "setp" or len(code.mods) != 2 or code.guard is not None:
         return None
+    if len(code.operands) != 3:
+        return None  # told by what makes the others
     (name, kind), (target, one, other) = code.mods, code.operands
     if kind not in KINDS or not isinstance(target, Register) or target in values(em):
         return None

@@ -129,6 +129,9 @@ def move(em: Emitter, code: Instruction) -> None:
         for to, value in zip(target.items, [em.read(s, kind) for s in source.items], strict=True):
             em.write(to, value)
         return
+    for operand in code.operands:
+        if isinstance(operand, Vector):
+            check_parts(em, code, kind, len(operand.items))
     if isinstance(source, Vector):
         part = int(kind[1:]) // len(source.items)
         whole = em.ints(LLVM_TYPE[kind], 0)
@@ -146,6 +149,12 @@ def move(em: Emitter, code: Instruction) -> None:
                 em.write(item, em.fit(piece, f"i{part}"))
         return
     em.write(target, value)
+
+
+def check_parts(em: Emitter, code: Instruction, kind: str, count: int) -> None:
+    """What is packed or unpacked must be bits, and its parts of a size that registers have."""
+    if kind in FLOATS or kind == "pred" or int(kind[1:]) not in (8 * count, 16 * count, 32 * count):
+        em.fail(f"'{code.opcode}' cannot have a vector of {count} elements")
 
 
 def convert_address(em: Emitter, code: Instruction) -> None:

@@ -408,7 +408,7 @@ class Emitter:
             return self.fit(self.special(operand.name), llvm)
         if isinstance(operand, Symbol):
             return self.fit(self.address(operand), llvm)
-        if isinstance(operand, Not):
+        if isinstance(operand, Not) and kind == "pred":
             value = self.load_register(operand.register)
             return self.op("xor", value, Value("i1", False, "true"))
         self.fail("this operand cannot be read here")

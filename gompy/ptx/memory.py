@@ -281,7 +281,7 @@ def barrier(em: Emitter, code: Instruction) -> None:
     """bar.sync, bar.arrive, barrier.sync{.aligned}; bar.warp.sync is nothing in lockstep."""
     mods = [m for m in code.mods if m not in ("aligned", "cta")]
     if mods == ["warp", "sync"]:
-        operands(em, code)
+        operands(em, code, 1)
         if em.checked:
             checks.warp_barrier(em, code)
         return
@@ -304,8 +304,6 @@ def barrier_reduction(em: Emitter, code: Instruction) -> None:
     mods = [m for m in code.mods if m not in ("aligned", "cta")]
     if mods not in (["red", "popc", "u32"], ["red", "and", "pred"], ["red", "or", "pred"]):
         unknown(em, code)
-    if len(code.operands) not in (3, 4):
-        em.fail(f"wrong number of operands for '{code.opcode}'")
     number = em.first_lane(em.read(code.operands[1], "u32"))
     threads = em.first_lane(em.read(code.operands[2], "u32")) if len(code.operands) == 4 else em.ints("i32", 0)
     votes = em.new(f"and i32 {em.bits(em.read(code.operands[-1], 'pred'))}, {em.active}")

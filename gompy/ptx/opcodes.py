@@ -28,18 +28,26 @@ EFFECTS = (READS, WRITES, ATOMIC, ORDERS, MEETS, STOPS, YIELDS, STACK)
 """What an instruction does besides its result: it is left out where a guard holds in no lane (lower.py)."""
 
 
+MANY = 99
+"""Operands of an opcode whose number is told by its form."""
+
+
 class Opcode:
     """What the compiler knows of an opcode (the word before the first dot).
 
     `operands`: as the PTX ISA writes them, `d` first if there is a result; `{, x}` may be left out; `*`: by the form.
-    `count`: how many there are at least.  `lanes`: one of LANES.  `effect`: one of EFFECTS, or "".
+    `count`, `most`: how many there are at least and at most.  `address`: which of them is one of memory; -1: none.
+    `lanes`: one of LANES.  `effect`: one of EFFECTS, or "".
     `lowering`, `rare`, `half`, `packed`: the functions for the forms that GCC 12 writes, for others, for those with
     16-bit floats, with 8-bit floats and pairs of singles; "" if there are none.
     `rewritten`: rewrite.py gives it operands that its text hides.
     """
 
     # Not by records.py, which would take twice as long: this is done at each start.
-    __slots__ = ("count", "effect", "half", "lanes", "lowering", "name", "operands", "packed", "rare", "rewritten")
+    __slots__ = (
+        "address", "count", "effect", "half", "lanes", "lowering", "most", "name", "operands", "packed", "rare",
+        "rewritten",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, operands: str, lanes: str, lowering: str, rare: str, half: str, effect: str, rewritten: bool,
@@ -47,20 +55,30 @@ class Opcode:
     ) -> None:  # fmt: skip
         self.name, self.operands, self.lanes, self.effect, self.rewritten = name, operands, lanes, effect, rewritten
         self.lowering, self.rare, self.half, self.packed = lowering, rare, half, packed
-        self.count = operands.count(",") - operands.count("{") + (operands[:1] not in ("", "{", "*"))
+        optional = operands.count("}")
+        self.most = MANY if operands == "*" else operands.count(",") + (operands != "")
+        self.count = 0 if operands == "*" else self.most - optional
+        self.address = operands[: operands.find("[")].count(",") if "[" in operands else -1
 
     @property
     def result(self) -> bool:
         """Whether the first operand is a destination."""
         return self.lanes != NO_LANES
 
-    @property
-    def most(self) -> int:
-        """How many operands there are at most."""
-        return self.count + self.operands.count("{")
+    def numbers(self) -> str:
+        """How many operands there are, for messages."""
+        return f"{self.count}" if self.count == self.most else f"{self.count} to {self.most}"
 
 
-OPCODES: dict[str, Opcode] = {}
+class Table(dict[str, Opcode]):
+    """By name.  One that nothing is known of has no effect, and operands as it likes: it is told when it is lowered."""
+
+    def __missing__(self, name: str) -> Opcode:
+        return UNKNOWN
+
+
+UNKNOWN = Opcode("", "*", VARYING, "", "", "", "", False, "")
+OPCODES = Table()
 
 
 def opcode(
@@ -143,12 +161,12 @@ opcode("isspacep", "d, a", LANEWISE, "", "rare.is_space")
 opcode("ld", "d, [a]{, p}", BY_ADDRESS, "memory.load", "rare.with_a_policy", "rare.with_a_policy", READS)
 opcode("ldu", "d, [a]", LANEWISE, "memory.load", effect=READS)  # its address is the same in all lanes: the ISA's rule
 opcode("st", "[a], b{, p}", NO_LANES, "memory.store", "rare.with_a_policy", "rare.with_a_policy", WRITES)
-opcode("atom", "d, [a], b{, c}", VARYING, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
-opcode("red", "[a], b{, c}", NO_LANES, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
+opcode("atom", "d, [a], b{, c}{, p}", VARYING, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
+opcode("red", "[a], b{, c}{, p}", NO_LANES, "memory.atomic", "rare.half_sum", "rare.half_sum", ATOMIC)
 opcode("membar fence", "*", NO_LANES, "memory.fence", effect=ORDERS)
 opcode("cp", "*", NO_LANES, "", "asynchronous.copy", effect=WRITES)
 opcode("mbarrier", "[a]{, b}", NO_LANES, "", "asynchronous.change", effect=ATOMIC, rewritten=True)
-opcode("mbarrived", "d, [a]{, b}{, c}", VARYING, "", "asynchronous.arrive", effect=ATOMIC)  # with a result: rewrite.py
+opcode("mbarrived", "d, a{, b}{, c}", VARYING, "", "asynchronous.arrive", effect=ATOMIC)  # with a result: rewrite.py
 opcode("mapa", "d, a, b", LANEWISE, "", "clusters.map_address")
 opcode("getctarank", "d, a", LANEWISE, "", "clusters.rank_of")
 opcode("prefetch prefetchu discard", "*", NO_LANES, "memory.hint")
@@ -163,15 +181,15 @@ opcode("shfl", "d, a, b, c{, m}", BY_SOURCE_LANE, "shuffles.shuffle")
 opcode("vote", "d, p{, m}", BY_MEMBERS, "memory.vote", "rare.vote_of_groups")
 opcode("activemask", "d", BY_MEMBERS, "memory.active_mask")
 opcode("redux", "d, a, m", BY_MEMBERS, "", "rare.reduce")
-opcode("mma", "d, a, b, c", VARYING, "", "matrix.multiply", "matrix.multiply", rewritten=True)
+opcode("mma", "d, a, b, c{, e}{, f}{, g}{, h}", VARYING, "", "matrix.multiply", "matrix.multiply", rewritten=True)
 opcode("mmasparse", "d, a, b, c, e, n", VARYING, "", "sparse.multiply", "sparse.multiply")  # mma.sp: rewrite.py
 opcode("wmma", "d, a, b, c", VARYING, "", "wmma.multiply", "wmma.multiply", rewritten=True)
 opcode("wmmaloaded", "d, [a]{, n}", VARYING, "", "wmma.load", "wmma.load", READS)  # wmma.load: rewrite.py
 opcode("wmmastored", "[a], b{, n}", NO_LANES, "", "wmma.store", "wmma.store", WRITES)  # wmma.store
 opcode("ldmatrix", "d, [a]", VARYING, "", "matrix.load", effect=READS)
 opcode("stmatrix", "[a], b", NO_LANES, "", "matrix.store", effect=WRITES)
-opcode("tex", "d, a{, b}{, c}", VARYING, "", "textures.fetch", effect=READS)
-opcode("tld4", "d, a", VARYING, "", "textures.gather", effect=READS)
+opcode("tex", "d, a{, b}{, c}{, e}{, f}", VARYING, "", "textures.fetch", effect=READS)
+opcode("tld4", "d, a{, b}{, c}", VARYING, "", "textures.gather", effect=READS)
 opcode("txq", "d, [a]{, n}", VARYING, "", "textures.query")  # of a record that no kernel writes
 opcode("suq", "d, [a]", VARYING, "", "surfaces.query")
 opcode("suld", "d, a", VARYING, "", "surfaces.load", effect=READS)
@@ -180,14 +198,14 @@ opcode("sured", "a, b", NO_LANES, "", "surfaces.reduce", effect=WRITES)
 opcode("movmatrix", "d, a", VARYING, "", "matrix.transpose")
 opcode("match", "d, a, m", VARYING, "", "rare.match")
 opcode("elect", "d, m", VARYING, "", "rare.elect")
-opcode("bar barrier", "a{, b}", NO_LANES, "memory.barrier", "clusters.barrier", effect=MEETS, rewritten=True)
+opcode("bar barrier", "{a}{, b}", NO_LANES, "memory.barrier", "clusters.barrier", effect=MEETS, rewritten=True)
 opcode("barred", "d, a, p{, b}", LANEWISE, "memory.barrier_reduction", effect=MEETS)  # bar.red: rewrite.py
 
 # Control and what is left (9.7.12, 9.7.19).
 opcode("bra", "l", NO_LANES)  # these are ends of blocks: flow.py
 opcode("ret exit", "", NO_LANES)
 opcode("call", "*", NO_LANES)  # a node of its own: syntax.Call
-opcode("brx", "a, l", NO_LANES)  # written out as comparisons: rewrite.py
+opcode("brx", "*", NO_LANES)  # a and a list, written out as comparisons: rewrite.py
 opcode("trap brkpt", "", NO_LANES, "memory.trap", effect=STOPS)
 opcode("nanosleep", "a", NO_LANES, "memory.hint", effect=YIELDS)
 opcode("pmevent setmaxnreg", "a", NO_LANES, "", "rare.without_effect")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+from .opcodes import Opcode
 from .syntax import (
     FloatImmediate,
     Function,
@@ -206,10 +207,21 @@ class Operands:
         if first == "!":
             self.advance()
             register = self.operand()
-            if not isinstance(register, Register):
+            if not isinstance(register, Register) or register.type != "pred":
                 self.fail("'!' needs a predicate register")
             return Not(register)
         return self.constant()
+
+    def check_operands(self, code: Instruction, record: Opcode) -> None:
+        """The operands of an instruction must be as many as its opcode's, for what follows counts on that."""
+        from .absent import is_ptx
+
+        if is_ptx(code):
+            return
+        self.line = code.line
+        if record.count <= len(code.operands) <= record.most:
+            self.fail(f"operand {record.address + 1} of '{code.opcode}' must be an address")
+        self.fail(f"'{code.opcode}' needs {record.numbers()} operands, {len(code.operands)} given")
 
     def named_operand(self) -> Operand:
         """A register, special register, symbol, or a pair of destinations."""

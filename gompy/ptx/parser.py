@@ -9,7 +9,7 @@ Registers are resolved while reading, so that scopes (`{ … }` with registers o
 from __future__ import annotations
 
 from .arguments import expand_calls, formal_registers, needs_variables
-from .opcodes import REWRITTEN
+from .opcodes import OPCODES, REWRITTEN
 from .operands import Operands, is_count
 from .rewrite import expand_switches, written_out
 from .syntax import (
@@ -20,6 +20,7 @@ from .syntax import (
     Immediate,
     Instruction,
     Label,
+    Memory,
     Module,
     Operand,
     PtxError,
@@ -518,7 +519,12 @@ class Parser(Operands):
         code = Instruction(opcode, tuple(operands), line, guard, negated, base, mods)
         if base in REWRITTEN:
             assert self.function is not None
-            return written_out(self.function, code)
+            code = written_out(self.function, code)
+        record = OPCODES[code.base]
+        if not record.count <= len(code.operands) <= record.most or (
+            record.address >= 0 and not isinstance(code.operands[record.address], Memory)
+        ):
+            self.check_operands(code, record)
         self.switches |= base == "brx"
         return code
 

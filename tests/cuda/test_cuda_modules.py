@@ -280,10 +280,11 @@ def test_what_a_link_lacks_is_told(cuda: Driver) -> None:
     assert cuda.cuLinkComplete(link.state, byref(c_void_p()), None) == INVALID_HANDLE
 
 
-def test_bad_ptx_is_told_with_its_line(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("change", ["mul.wild.u32 %rd1", "ld.global.u32 %rd1; mul.wide.u32 %rd1"])
+def test_bad_ptx_is_told_with_its_line(cuda: Driver, capfd: pytest.CaptureFixture[str], change: str) -> None:
     link = Link(cuda)
-    bad = KERNELS.replace("mul.wide.u32 %rd1", "mul.wild.u32 %rd1")
-    line = bad[: bad.index("mul.wild")].count("\n") + 1
+    bad = KERNELS.replace("mul.wide.u32 %rd1", change)
+    line = bad[: bad.index(change)].count("\n") + 1
     answer = link.add(bad, "bad.o")
     if answer == SUCCESS:
         answer, _, _ = link.complete()

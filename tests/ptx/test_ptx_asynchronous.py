@@ -118,7 +118,8 @@ def test_an_address_that_is_none(device: Device) -> None:
     ("code", "message"),
     [
         ("mbarrier.arrive.shared.b32 %i, [%x];", "unknown opcode 'mbarrier.arrive.shared.b32'"),
-        ("mbarrier.arrive.shared.b64 %x;", "wrong number of operands for 'mbarrier.arrive.shared.b64'"),
+        ("mbarrier.arrive.shared.b64 %x;", "'mbarrier.arrive.shared.b64' needs 2 to 4 operands, 1 given"),
+        ("mbarrier.arrive.shared.b64 _, [%x], 1, 1;", "wrong number of operands for 'mbarrier.arrive.shared.b64'"),
         ("mbarrier.init.shared.b64 [%x];", "'mbarrier.init.shared.b64' needs 2 operands, 1 given"),
         ("cp.async.ca.shared.global [%x], [%y], 8, 9;", "9 bytes of the source, 8 at most"),
     ],

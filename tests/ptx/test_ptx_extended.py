@@ -116,7 +116,7 @@ def test_indexed_branches_under_a_predicate(device: Device) -> None:
         ("mad.wide.cc.u32 %i, %i, %i, %i;", "unknown opcode 'mad.wide.cc.u32'"),
         ("addc.u32 %i, %i;", "'addc.u32' needs 4 operands, 3 given"),
         ("bar.red.xor.pred %p, 0, %q;", "unknown opcode 'bar.red.xor.pred'"),
-        ("bar.red.popc.u32 %i, 0;", "wrong number of operands for 'bar.red.popc.u32'"),
+        ("bar.red.popc.u32 %i, 0;", "'bar.red.popc.u32' needs 3 to 4 operands, 2 given"),
     ],
 )
 def test_mistakes(code: str, message: str) -> None:

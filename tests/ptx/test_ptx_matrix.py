@@ -322,7 +322,7 @@ def test_a_transposition(device: Device) -> None:
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("mma.sync.aligned %i, %j;", "unknown opcode 'mma.sync.aligned'"),
+        ("mma.sync.aligned %i, %j, %i, %j;", "unknown opcode 'mma.sync.aligned'"),
         (
             "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%i}, {%i}, {%i}, {%i};",
             "unknown opcode 'mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32'",

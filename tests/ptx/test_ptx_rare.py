@@ -628,7 +628,7 @@ def test_special_registers(device: Device) -> None:
         ("sqrt.rn.f16 %h0, %h1;", "unknown opcode 'sqrt.rn.f16'"),
         ("setp.eq.f16x2 %p, %i, %j;", "'setp.eq.f16x2' needs two predicates"),
         ("match.some.sync.b32 %i, %j, -1;", "unknown opcode 'match.some.sync.b32'"),
-        ("mma.sync.aligned %i, %j;", "unknown opcode 'mma.sync.aligned'"),
+        ("mma.sync.aligned %i, %j, %i, %j;", "unknown opcode 'mma.sync.aligned'"),
         ("mov.u32 %i, %cluster_size;", "unknown register '%cluster_size'"),
         (".shared .u32 s[2][2]; ld.shared.u32 %i, s[%j];", "'s[%j]' is not an element of an array with one dimension"),
         (".shared .u32 s[2]; ld.shared.u32 %i, s[%h0];", "'%h0' of .b16 is no index"),

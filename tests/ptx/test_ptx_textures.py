@@ -277,7 +277,8 @@ def test_gathers_that_are_none(device: Device) -> None:
         ("tld4.r.3d.v4.f32.f32 {%r0, %r0, %r0, %r0}, [%h, {%r0, %r0, %r0, %r0}];", "unknown opcode 'tld4.r.3d"),
         ("tld4.r.2d.v4.f32.f32 {%r0, %r0, %r0, %r0}, [%h, {%r0, %r0}], {%r0, %r0};", "with offsets, or for depths, is"),
         ("txq.colour.b32 %r0, [%h];", "unknown opcode 'txq.colour.b32'"),
-        ("txq.width.b32 %r0, %r1;", "'txq.width.b32' needs a texture or surface in brackets"),
+        ("txq.width.b32 %r0, [0];", "'txq.width.b32' needs a texture or surface in brackets"),
+        ("txq.width.b32 %r0, %r1;", "operand 2 of 'txq.width.b32' must be an address"),
         ("txq.level.width.b32 %r0, [%h];", "'txq.level.width.b32' needs 3 operands, 2 given"),
     ):
         with pytest.raises(ExecutorError, match=said):

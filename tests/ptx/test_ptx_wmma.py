@@ -191,7 +191,7 @@ def test_a_fragment_is_stored_as_it_was_loaded_and_sums_stop(device: Device) -> 
             "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.u8.s32 {%i}, {%i}, {%i}, {%i};",
             "unknown opcode 'wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.u8.s32'",
         ),
-        ("wmma.fold.sync.aligned;", "unknown opcode 'wmma.fold.sync.aligned'"),
+        ("wmma.fold.sync.aligned %i, %i, %i, %i;", "unknown opcode 'wmma.fold.sync.aligned'"),
     ],
 )
 def test_mistakes(code: str, message: str) -> None:
