@@ -184,16 +184,24 @@ class Access:
         return self.way.step == WORD > self.size * self.count
 
     def words(self, place: str, masks: list[str]) -> list[str]:
-        """Those parts: of the words from there on, the low bits.
+        """Those parts: of the words that they are in, some bits.
 
-        What is read too much is at most three bytes, and within the memory (emit.LONGEST).
+        Words of global memory begin before a part that ends its word: what is behind a block may not be readable.
         """
-        em = self.em
+        em, bits = self.em, ""
+        if self.space != "shared":
+            before = em.new(f"and i64 {em.new(f'ptrtoint ptr {place} to i64')}, {WORD - 1}")
+            before = em.new(f"call i64 @llvm.umin.i64(i64 {before}, i64 {WORD - self.size * self.count})")
+            place = em.new(f"getelementptr i8, ptr {place}, i64 {em.new(f'sub i64 0, {before}')}")
+            amount = em.new(f"trunc i64 {em.new(f'shl i64 {before}, 3')} to i32")
+            bits = em.splat(Value("i32", False, amount)).text
         if masks:
-            call = f"call <32 x i32> @llvm.masked.load.v32i32.p0(ptr {place}, i32 {self.size}, "
+            call = f"call <32 x i32> @llvm.masked.load.v32i32.p0(ptr {place}, i32 1, "
             whole = em.new(f"{call}<32 x i1> {masks[0]}, <32 x i32> poison)")
         else:
-            whole = em.new(f"load <32 x i32>, ptr {place}, align {self.size}")
+            whole = em.new(f"load <32 x i32>, ptr {place}, align 1")
+        if bits:
+            whole = em.new(f"lshr <32 x i32> {whole}, {bits}")
         parts = []
         for index in range(self.count):
             part = whole if index == 0 else em.new(f"lshr <32 x i32> {whole}, splat (i32 {8 * self.size * index})")
