@@ -53,7 +53,7 @@ cdef uint64_t wanted_address    # GOMPY_CUDA_ADDRESS, of the first device; 0: an
 cdef int host_processors       # that this process may use
 
 
-cdef inline bint guarding() noexcept nogil:
+cdef inline bint memory_guarded() noexcept nogil:
     """Whether memory is closed and freed memory kept, for checks of what is accessed: not for races alone."""
     return checking & ~<unsigned>PTX_CHECK_RACE != 0
 

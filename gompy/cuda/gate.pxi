@@ -45,7 +45,7 @@ cdef void change_gate(bint closed) noexcept nogil:
 cdef int new_access(uint32_t use) noexcept nogil:
     """The access that a new block has at first.  With memory_lock held."""
     global gate_closed
-    if use != ALLOCATION or not guarding() or gate_users or gate_stays_open or (
+    if use != ALLOCATION or not memory_guarded() or gate_users or gate_stays_open or (
             gate_holders and gate_begun and not gate_closed):
         return PROT_READ | PROT_WRITE
     gate_closed = True
@@ -55,7 +55,7 @@ cdef int new_access(uint32_t use) noexcept nogil:
 cdef void open_gate() noexcept nogil:
     """Somebody is about to use device memory."""
     global gate_users
-    if not guarding():
+    if not memory_guarded():
         return
     pthread_mutex_lock(&memory_lock)
     gate_users += 1
@@ -74,7 +74,7 @@ cdef void close_unused() noexcept nogil:
 cdef void close_gate() noexcept nogil:
     """That is over."""
     global gate_users, gate_begun
-    if not guarding():
+    if not memory_guarded():
         return
     pthread_mutex_lock(&memory_lock)
     if gate_begun == 0:
@@ -87,7 +87,7 @@ cdef void close_gate() noexcept nogil:
 cdef void hold_gate(bint on) noexcept nogil:
     """From here on it stays open when it has been opened, or that is over."""
     global gate_holders
-    if not guarding():
+    if not memory_guarded():
         return
     pthread_mutex_lock(&memory_lock)
     gate_holders += 1 if on else -1

@@ -333,7 +333,7 @@ cdef void area_free(area *a, block *n, bint settled) noexcept nogil:
         unlist_living(a, n)
         mark_shadow(n.start, n.length, 0)
         n.flags = 0
-        if n.use == HEAP or guarding() or (streams_made and not settled):
+        if n.use == HEAP or memory_guarded() or (streams_made and not settled):
             close_pages(n)
             quarantine_block(a, n)
             return
