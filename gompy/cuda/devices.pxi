@@ -51,6 +51,7 @@ cdef int driver_version         # GOMPY_CUDA_VERSION, after cuInit
 cdef uint32_t order_seed        # GOMPY_CUDA_SEED
 cdef uint64_t wanted_address    # GOMPY_CUDA_ADDRESS, of the first device; 0: anywhere
 cdef int host_processors       # that this process may use
+cdef uint32_t streams_made     # so far: a stream's number
 
 
 cdef inline bint memory_guarded() noexcept nogil:

@@ -7,7 +7,6 @@
 cdef uint64_t host_known[PTX_ORDER_STREAMS]
 cdef uint64_t gone_known[2][PTX_ORDER_STREAMS]  # by streams that are gone: the blocking ones, the others
 cdef stream *placed_streams[PTX_ORDER_STREAMS]
-cdef uint32_t streams_made
 
 
 cdef inline bint follows_order() noexcept nogil:
