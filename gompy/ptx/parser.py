@@ -349,7 +349,8 @@ class Parser(Operands):
     def body(self, function: Function) -> None:
         """`{ … }` of a function."""
         self.function, function.body = function, []
-        self.scope, self.variable_scope, self.used, self.prototypes = {}, {}, {}, {}
+        self.scope, self.variable_scope, self.prototypes = {}, {}, {}
+        self.used = {v.name: 1 for v in function.results + function.parameters}
         self.targets, self.switches = {}, False
         self.expect("{")
         formals = [v for v in function.results + function.parameters if v.space == "reg"]
@@ -461,6 +462,7 @@ class Parser(Operands):
         if own != variable.name and variable.space in ("shared", "global", "const"):
             own = f"{self.function.name}@{own}"
         self.variable_scope[variable.name] = own
+        self.scope.pop(variable.name, None)
         variable.name = own
 
     def registers(self, function: Function) -> None:

@@ -345,6 +345,28 @@ def test_addresses_that_are_not_there(device: Device, text: str, message: str) -
         device.load(text)
 
 
+SCOPES = f"""{HEAD}.func (.param .u64 r) next (.param .u64 q) {{
+.reg .u64 %q; ld.param.u64 %q, [q]; add.u64 %q, %q, 1; st.param.u64 [r], %q; ret; }}
+.func (.param .u64 r) twice (.param .u64 n) {{
+.reg .u64 %n, m; ld.param.u64 %n, [n]; st.param.u64 [r], %n; mov.u64 m, 2;
+{{ .param .u64 n; .param .u64 r; st.param.u64 [n], %n; call (r), next, (n); ld.param.u64 %n, [r];
+{{ .param .u64 n; .param .u64 m; st.param.u64 [m], %n; call (n), next, (m); ld.param.u64 %n, [n]; }} }}
+mad.lo.u64 %n, %n, 100, m; {{ .reg .u64 %a, %b; ld.param.u64 %a, [n]; mad.lo.u64 %n, %a, 10000, %n; }}
+st.param.u64 [r], %n; ret; }}
+.visible .entry k (.param .u64 out, .param .u64 n) {{
+.reg .u64 %a, %n, %m; ld.param.u64 %a, [out]; ld.param.u64 %n, [n];
+{{ .param .u64 n; .param .u64 out; st.param.u64 [n], %n; call (out), twice, (n); ld.param.u64 %m, [out]; }}
+st.global.u64 [%a], %m; ld.param.u64 %n, [n]; st.global.u64 [%a+8], %n; ret; }}
+"""
+
+
+def test_names_of_parameters_in_inner_scopes(device: Device) -> None:
+    """A scope's variable may have the name of a parameter, a result or a register, which is another one."""
+    out = device.upload(bytes(16))
+    device.load(SCOPES).function("k").launch((1, 1, 1), (1, 1, 1), [out, 7])
+    assert np.frombuffer(device.download(out, 16), dtype=np.uint64).tolist() == [70902, 7]
+
+
 if __name__ == "__main__":
     first, last = int(sys.argv[1]), int(sys.argv[2])
     for start in range(first, last, 40):
