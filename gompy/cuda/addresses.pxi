@@ -37,7 +37,8 @@ cdef block *nearest_block(area *a, uint64_t address) noexcept nogil:
         high = block_above(a, high.address)
     if low == NULL:
         return high
-    if high == NULL or address - low.start <= high.start - address:
+    # The first bytes of what it takes may be nobody's.
+    if high == NULL or address < low.start or address - low.start <= high.start - address:
         return low
     return high if high.start - address < (address - low.start - low.length if address - low.start > low.length
                                            else 0) else low

@@ -72,6 +72,15 @@ def test_one_byte_behind_a_block(driver: Callable[[str], Driver], capfd: pytest.
     assert "thread (33,0,0); 0 bytes past the end of a block of 33 bytes" in err
 
 
+def test_one_byte_before_a_block(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str]) -> None:
+    """It is that block's, whichever come behind it: where it begins it has bytes that are nobody's."""
+    cuda = driver("1")
+    source = cuda.put(bytes(64))
+    target, _ = cuda.alloc(33), cuda.alloc(33)
+    assert copy(cuda, target - 1, source, 1) == ILLEGAL_ADDRESS
+    assert f"; 1 bytes before a block of 33 bytes at {target:#x}\n" in capfd.readouterr().err
+
+
 def test_words_choose_checks(driver: Callable[[str], Driver], capfd: pytest.CaptureFixture[str]) -> None:
     cuda = driver("init")
     assert copy(cuda, cuda.alloc(33), cuda.alloc(64), 34) == SUCCESS
