@@ -91,9 +91,10 @@ class Analysis:
         if event.flags & Entry.NEW:
             self.now.names.elements.pop(event.start, None)
         name = self.now.names.of(event)
-        known = self.now.live.get((event.device, event.start))
-        if known is not None and names_data(event.what):
-            known.kept = True
+        if names_data(event.what) and not event.flags & Entry.NEW:
+            known = self.now.touching(event.device, event.start, max(event.size, 1))  # it may name a part
+            if known is not None:
+                known.kept = True
         if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
             mapping = self.now.live[event.device, event.start] = Mapping(

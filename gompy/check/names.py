@@ -76,7 +76,9 @@ class Names:
             words = line.split(None, 5)
             if len(words) == 6 and words[5].startswith("/"):
                 start, _, end = words[0].partition("-")
-                path = words[5].replace("\\012", "\n")  # all that the kernel writes in another way
+                path = words[5]
+                if "\\012" in path and not os.path.exists(path):  # all that the kernel writes in another way
+                    path = path.replace("\\012", "\n")
                 base = seen.setdefault(path, int(start, 16) - int(words[2], 16))
                 self.modules.append(Module(path, int(start, 16), int(end, 16), base))
 

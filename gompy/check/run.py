@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -40,6 +42,7 @@ def report(path: str, program: str, files: Files) -> int:
     try:
         with open(path, "rb") as file:
             log = read_log(file.read())
+            log.cut |= bool(os.fstat(file.fileno()).st_mode & stat.S_ISVTX)  # check_log.h
     except FileNotFoundError:
         print("gompy run: --check: the program has not used a device's runtime", file=sys.stderr)
         return 0

@@ -18,8 +18,10 @@ int main (void)
 }
 """
 
+IDS = ["line", "byte", "next", "quotes", "escape"]
 
-@pytest.mark.parametrize("name", [b"a\nb", b"\xff", b"\xc2\x85", b"a b%s'\"\\"], ids=["line", "byte", "next", "quotes"])
+
+@pytest.mark.parametrize("name", [b"a\nb", b"\xff", b"\xc2\x85", b"a b%s'\"\\", b"\\012"], ids=IDS)
 def test_names_and_lines(tmp_path: Path, name: bytes) -> None:
     """The kernel's list of what is mapped has such names, and gave none of the first three."""
     folder = tmp_path / os.fsdecode(name)

@@ -82,6 +82,30 @@ int main (void)
     ((volatile int *) &x)[0]++;
 }
 """
+PART = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+int a[64], b[64];
+void *leave (void *p)
+{
+  while (access ("runs", F_OK))
+    usleep (10000);
+  #pragma omp target enter data map(to: a[10:20])
+  exit (3);
+}
+int main (void)
+{
+  pthread_t t;
+  pthread_create (&t, NULL, leave, NULL);
+  #pragma omp target map(tofrom: a, b)
+  {
+    close (creat ("runs", 0600));
+    while (1)
+      ((volatile int *) a)[0] += b[0];
+  }
+}
+"""
 
 
 def checked(folder: Path, program: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -116,9 +140,10 @@ def test_what_was_found_before_a_sudden_end(tmp_path: Path, end: str) -> None:
     assert (done.returncode, done.stderr.splitlines()[-1]) == (86, "gompy run: --check: 1 error")
 
 
-def test_a_log_that_ends_before_the_program(tmp_path: Path) -> None:
-    """What was not looked at may be wrong: that is told, and is no success."""
-    done = checked(tmp_path, MANY, "--check-json", "found")
+@pytest.mark.parametrize("most", [100000, 0])
+def test_a_log_that_ends_before_the_program(tmp_path: Path, most: int) -> None:
+    """What was not looked at may be wrong: that is told, and is no success; also if no byte may be written (0)."""
+    done = checked(tmp_path, MANY.replace("100000", str(most)), "--check-json", "found")
     assert (done.returncode, done.stdout) == (86, "1001\n")
     assert done.stderr.splitlines() == [
         "libgompy: the log of mappings and copies ends here: File too large",
@@ -146,3 +171,10 @@ def test_a_thread_that_ends_the_program_while_a_region_runs(tmp_path: Path) -> N
     """No exit data is missing for what the region has mapped for itself."""
     done = checked(tmp_path, LEAVES)
     assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+
+
+def test_a_part_of_what_such_a_region_has_mapped(tmp_path: Path) -> None:
+    """An enter data has named it, too: its exit data is missing."""
+    done = checked(tmp_path, PART, "--check-json", "found")
+    found = json.loads((tmp_path / "found").read_text())["findings"]
+    assert (done.returncode, [(f["kind"], f["variable"]) for f in found]) == (86, [("still-mapped", "a")])

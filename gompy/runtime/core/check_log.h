@@ -36,6 +36,7 @@ struct gompy_record
   uint32_t cut;    /* of the first one: the log has ended before the program */
 };
 
+#define GOMPY_LOG_MODE 0600  /* of its file; with S_ISVTX: it has ended before the program */
 #define GOMPY_LOG_BUFFER (1u << 18)
 #define GOMPY_LOG_LIMIT (1ull << 28)
 #define GOMPY_SMALL_COPY 256u
@@ -58,20 +59,23 @@ gompy_is_logging (void)
   return gompy_checking && gompy_is_marked (&gompy_log_process);
 }
 
-/* The log ends, and its reader is to know that: without room for another byte, and at the greatest size.  */
+/* The log ends, and its reader is to know that: without room for another byte, at the greatest size, and where the
+   program may write no file at all (RLIMIT_FSIZE of 0), when only the file's mode is left.  */
 static void
 gompy_log_is_cut (void)
 {
   static const uint32_t cut = 1;
   struct stat s;
-  int fd = gompy_open (gompy_log_file.path, O_WRONLY, 0);  /* with O_APPEND pwrite would append */
+  int told = 0, fd = gompy_open (gompy_log_file.path, O_WRONLY, 0);  /* with O_APPEND pwrite would append */
   gompy_checking = 0;
   if (fd < 0)
     return;
   if (fstat (fd, &s) == 0 && s.st_size < (off_t) sizeof (struct gompy_record))
-    (void) gompy_resize (fd, 1);
+    told = gompy_resize (fd, 1) == 0;
   else
-    (void) gompy_pwrite (fd, &cut, sizeof cut, offsetof (struct gompy_record, cut));
+    told = gompy_pwrite (fd, &cut, sizeof cut, offsetof (struct gompy_record, cut)) == (ssize_t) sizeof cut;
+  if (!told)
+    (void) fchmod (fd, GOMPY_LOG_MODE | S_ISVTX);
   close (fd);
 }
 
@@ -276,7 +280,7 @@ gompy_begin_checks (const char *path)
         gompy_backtrace = NULL;
     }
   dl_iterate_phdr (gompy_find_own, (void *) (uintptr_t) gompy_log_frame);
-  fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT, 0600);
+  fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT, GOMPY_LOG_MODE);
   if (!gompy_begin_written (&gompy_log_file, path, fd, O_WRONLY | O_APPEND)
       || (gompy_log_buffer = malloc (GOMPY_LOG_BUFFER)) == NULL)
     {
