@@ -11,12 +11,15 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gompy import UserError, plural
 from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.run_program import RunError, look_at
 from gompy.tools.toolmain import one_line
+
+if TYPE_CHECKING:
+    from gompy.replay.recording import Recording
 
 EXIT_USAGE: Final = 2
 LIMIT: Final = "1G"
@@ -150,6 +153,16 @@ def _folder_in(folder: str, output: str) -> tempfile.TemporaryDirectory[str]:
         raise OSError(error.errno, error.strerror, output) from None
 
 
+def _begun(path: str) -> Recording | None:
+    """What is in a file that the program has made; None: there was no room for its first line."""
+    from gompy.replay.recording import Recording
+
+    try:
+        return Recording(path)
+    except UserError:
+        return None
+
+
 def run_recorded(
     words: list[str],
     device: str | None,
@@ -167,7 +180,6 @@ def run_recorded(
     from gompy.cli.cuda import environment
     from gompy.cli.run import settings
     from gompy.replay.naming import add_names
-    from gompy.replay.recording import Recording
     from gompy.tools.child import run_child
 
     program = look_at(words[0], any_program, recorded=True, cuda=kernels, offer_any=kernels)
@@ -187,12 +199,13 @@ def run_recorded(
         regions, launched = os.path.exists(made), os.path.exists(driver)
         if not regions and not launched:
             raise UserError("nothing was recorded: the program has not used a device's runtime")
-        if not (regions and add_names(made, log)):
-            cut = regions and not Recording(made).whole
+        recording = _begun(made) if regions else None
+        if recording is None or not add_names(made, log):
+            kernel = _begun(driver) if launched else None
             made = driver
-            if not launched or not Recording(made).regions:
-                if cut:
-                    raise UserError("nothing was recorded: the recording ended before its first region was whole")
+            if kernel is None or not kernel.regions:
+                if not all(part is not None and part.whole for part in [recording] * regions + [kernel] * launched):
+                    raise UserError("nothing was recorded: the recording ended before a wanted region was whole")
                 raise UserError("nothing was recorded: no region or kernel that is wanted was launched on a device")
         os.replace(made, output)
     return code
