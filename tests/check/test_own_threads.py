@@ -97,6 +97,74 @@ main (void)
 }
 """
 
+STARTS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+struct counts { int threads, awake; };
+static struct counts *counts;
+static int a[4096] __attribute__ ((aligned (4096)));
+static volatile int started, done, failed;
+static void *
+sleeper (void *p)
+{
+  pause ();
+  return p;
+}
+int
+sched_yield (void)
+{
+  pthread_t t;
+  if (started || counts == NULL)
+    return 0;
+  pthread_create (&t, NULL, sleeper, NULL);
+  pthread_setname_np (t, "gompy-stream");
+  counts->awake--;
+  started = 1;
+  return 0;
+}
+static void *
+other (void *p)
+{
+  static char read_back[4096];
+  int ends[2];
+  if (pipe (ends))
+    return p;
+  while (!started)
+    ;
+  for (int i = 0; i < 2000; i++)
+    if (write (ends[1], a, 4096) != 4096)
+      failed++;
+    else if (read (ends[0], read_back, 4096) != 4096)
+      break;
+  done = 1;
+  return p;
+}
+int
+main (void)
+{
+  struct counts *(*of) (void) = (struct counts *(*) (void)) dlsym (RTLD_DEFAULT, "gompy_own_threads");
+  pthread_t t;
+  #pragma omp target data map (tofrom: a)
+  {
+    pthread_create (&t, NULL, other, NULL);
+    counts = of ();
+    counts->awake++;
+    counts->threads++;
+    #pragma omp target map (tofrom: a)
+    a[0]++;
+    while (started && !done)
+      ;
+  }
+  printf ("%d %d\\n", started, failed);
+  fflush (stdout);
+  _exit (0);
+}
+"""
+
+
 
 def run(folder: Path, text: str, *words: str) -> str:
     """What a program for the emulated GPU prints."""
@@ -121,3 +189,14 @@ def test_no_state_is_read_for_each_region(tmp_path: Path) -> None:
     if reads < 0:
         pytest.skip("this system does not count reads")
     assert reads < 300  # one a region is the look at what it has written; it was another one for each thread
+
+
+def test_a_thread_that_starts_while_another_is_awake(tmp_path: Path) -> None:
+    """It is counted before it is there, where it was taken for that other one: whose write got EFAULT."""
+    if not sees_system_calls():
+        pytest.skip("this system does not dispatch system calls")
+    (tmp_path / "a.c").write_text(STARTS)
+    subprocess.run([BIN / "gompcc", "-g", "-O1", "-fopenmp", "a.c"], cwd=tmp_path, check=True, timeout=300)
+    command = [BIN / "gompy", "run", "--check", "./a.out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.stdout == "1 0\n"

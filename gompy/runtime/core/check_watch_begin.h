@@ -193,7 +193,7 @@ gompy_own_sleep (unsigned threads)
       if (__atomic_load_n (&gompy_own_counts_here.threads, __ATOMIC_SEQ_CST) + 1u != threads)
         return 0;
       if (__atomic_load_n (&gompy_own_counts_here.awake, __ATOMIC_SEQ_CST) == 0)
-        return 1;
+        return gompy_count_threads () == threads;  /* one counted before may not have been there yet, but another */
       sched_yield ();
     }
   return 0;
