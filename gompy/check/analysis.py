@@ -50,6 +50,7 @@ class Analysis:
         self.now = Situation(log)
         self.copies: dict[tuple[int, int, int, bool], Copies] = {}
         self.entered: dict[int, Event] = {}  # by thread
+        self.own: dict[tuple[int, int], Mapping] = {}  # live, and not kept
         self.made: dict[tuple[int, int], list[Mapping]] = {}  # by device and thread, for the region launched next
 
     def run(self) -> list[Finding]:
@@ -92,9 +93,7 @@ class Analysis:
             self.now.names.elements.pop(event.start, None)
         name = self.now.names.of(event)
         if names_data(event.what) and not event.flags & Entry.NEW:
-            known = self.now.touching(event.device, event.start, max(event.size, 1))  # it may name a part
-            if known is not None:
-                known.kept = True
+            self._keep(event)
         if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
             mapping = self.now.live[event.device, event.start] = Mapping(
@@ -110,6 +109,13 @@ class Analysis:
             mapping.kept = names_data(what)
             if not mapping.kept:
                 self.made.setdefault((event.device, event.thread), []).append(mapping)
+                self.own[event.device, event.start] = mapping
+
+    def _keep(self, event: Event) -> None:
+        """What names data has all of a region's own mapping, or a part."""
+        for (device, start), mapping in list(self.own.items()):
+            if device == event.device and start <= event.start < start + max(mapping.size, 1):
+                self.own.pop((device, start)).kept = True
 
     def _attach(self, event: Event) -> None:
         """A pointer that a construct attaches stands behind what it points to."""
@@ -124,6 +130,7 @@ class Analysis:
 
     def _remove(self, event: Event) -> None:
         mapping = self.now.live.pop((event.device, event.start), None)
+        self.own.pop((event.device, event.start), None)
         if mapping is not None:
             mapping.gone = self.now.place(event)
             mapping.gone_by = f"the end of {event.what or mapping.what}" if "exit" not in event.what else event.what

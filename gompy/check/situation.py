@@ -74,9 +74,6 @@ class Situation:
 
     def touching(self, device: int, start: int, size: int) -> Mapping | None:
         """What is mapped and has bytes of a range of the host."""
-        mapping = self.live.get((device, start))  # mostly
-        if mapping is not None and mapping.size > 0 and size > 0:
-            return mapping
         for (number, _), mapping in self.live.items():
             if number == device and mapping.start < start + size and start < mapping.start + mapping.size:
                 return mapping

@@ -165,7 +165,6 @@ main (void)
 """
 
 
-
 def run(folder: Path, text: str, *words: str) -> str:
     """What a program for the emulated GPU prints."""
     (folder / "a.c").write_text(text)
