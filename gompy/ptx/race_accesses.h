@@ -16,7 +16,8 @@ gompy_race_conflict (struct gompy_races *r, const struct gompy_access *access, c
 {
   if (touch->epoch < access->settled || !(gompy_who_bytes (touch->who & who)) || touch->who & who & GOMPY_WHO_STRONG)
     return 0;
-  return !gompy_race_ordered (r, touch, gompy_who_warp (who), gompy_who_lane (who), access->in_step);
+  return !gompy_race_ordered (r, touch, gompy_who_warp (who), gompy_who_lane (who), access->writes,
+                              access->in_step);
 }
 
 /* Whether an access of a word is surely no race with another; what is not sure is looked at by gompy_race_conflict.  */
@@ -30,7 +31,8 @@ gompy_race_safe (const struct gompy_access *access, int32_t epoch, uint32_t its,
     return 0;
   return epoch < access->ordered_before
          || (!(differs & GOMPY_WHO_THREAD & ~63u)
-             && (access->in_step || epoch < access->own || !(differs & 63) || (its | who) & GOMPY_WHO_ALL));
+             && (access->in_step || epoch < access->own || !(differs & 63)
+                 || gompy_who_all_first (its, who, access->writes)));
 }
 
 static inline struct gompy_touch

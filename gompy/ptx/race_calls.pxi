@@ -415,9 +415,13 @@ cdef const char *why_unordered(const gompy_races *races, const gompy_race_found 
     return "no barrier is between them"
 
 
-cdef bint is_gccs_own(const char *near) noexcept nogil:
-    """Whether shared memory is GCC's for OpenACC, where warps go on together behind a barrier (meet_warps)."""
-    return strstr(near, "'__oacc_") != NULL or strstr(near, "'__worker_") != NULL or strstr(near, "'__vector_") != NULL
+cdef bint is_runtimes_own(const char *near) noexcept nogil:
+    """Whether shared memory is no program's.
+
+    GCC's for OpenACC, where warps go on together behind a barrier (meet_warps); that of LLVM's device runtime, whose
+    races no author of a program can mend."""
+    return (strstr(near, "'__oacc_") != NULL or strstr(near, "'__worker_") != NULL or strstr(near, "'__vector_") != NULL
+            or strstr(near, "'_ZN4ompx") != NULL)
 
 
 cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const gompy_race_found *race) noexcept nogil:
@@ -439,7 +443,7 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     cdef char text[1400]
     cdef const char *verb = "written"
     cdef bint room, strong = who & GOMPY_WHO_STRONG, other_strong = race.other.who & GOMPY_WHO_STRONG
-    cdef bint in_shared = address - GOMPY_SHARED_BASE < w.shared_size
+    cdef bint same_warp, in_shared = address - GOMPY_SHARED_BASE < w.shared_size
     cdef int i
     if race.other.epoch < races.own_first:
         need_room(w, <uint32_t> 1 << lane)
@@ -449,7 +453,7 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     need_room(w, <uint32_t> 1 << lane)
     if in_shared:
         describe_shared(launch, address - GOMPY_SHARED_BASE, near, sizeof(near))
-        if is_gccs_own(near):
+        if is_runtimes_own(near):
             return
     elif module.memory.describe != NULL:
         module.memory.describe(module.memory.user, address, near, sizeof(near))
@@ -462,8 +466,11 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
         return
     launch.told += 1
     pthread_mutex_unlock(&module.found.lock)
+    same_warp = owner == w and race.other.epoch >= races.run_first
     if other_lane == GOMPY_WHO_ALL:
-        other_lane = 0
+        other_lane = same_warp and lane == 0
+    elif same_warp and <uint32_t> lane == other_lane:  # of all lanes, another one
+        lane = lane == 0
     ctaid[0], ctaid[1], ctaid[2] = block % config.grid[0], block // config.grid[0] % config.grid[1], (
         block // config.grid[0] // config.grid[1])
     for i in range(3):

@@ -400,16 +400,17 @@ gompy_race_told (struct gompy_races *r, const struct gompy_touch *touch, uint64_
   return 0;
 }
 
-/* Whether an access comes before one of a warp's lane, by what orders them.  */
+/* Whether an access comes before one of a warp's lane that WRITES or not, by what orders them.  */
 static inline int
-gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint32_t warp, uint32_t lane, int in_step)
+gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint32_t warp, uint32_t lane, int writes,
+                    int in_step)
 {
   uint32_t other = gompy_who_warp (touch->who), its = gompy_who_lane (touch->who);
   if (!gompy_race_own (r, touch->epoch))
     return gompy_race_told (r, touch, r->judged);
   if (other != warp)
     return touch->epoch <= r->knows[warp].of[other];
-  if (in_step || its == lane || its == GOMPY_WHO_ALL || lane == GOMPY_WHO_ALL)
+  if (in_step || its == lane || gompy_who_all_first (its, lane, writes))
     return 1;
   return touch->epoch < r->knows[warp].of[warp];
 }

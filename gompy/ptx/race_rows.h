@@ -11,7 +11,8 @@ gompy_words_unsafe (gompy_words_of *unsafe, const struct gompy_access *access, c
                     const gompy_words_of *its, const gompy_words_of *who)
 {
   gompy_words_of differs = *its ^ *who, run = *epoch >= access->run_first;
-  gompy_words_of own = ((differs & 63) == 0) | ((*its & GOMPY_WHO_ALL) != 0) | (*epoch < access->own);
+  gompy_words_of own = ((differs & 63) == 0) | (*epoch < access->own);
+  own |= ((*its & GOMPY_WHO_ALL) != 0) & -(access->writes == 0); /* gompy_who_all_first of lanes */
   own |= -access->in_step;
   gompy_words_of warp = (differs & (GOMPY_WHO_THREAD & ~63)) == 0;
   *unsafe |= (*epoch >= access->settled) & ~(run & ((*epoch < access->ordered_before) | (warp & own)));
