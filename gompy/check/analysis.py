@@ -106,10 +106,8 @@ class Analysis:
                 event.frame,
                 item=self.now.names.item(event, name),
             )
-            mapping.kept = names_data(what)
-            if not mapping.kept:
+            if not names_data(what):
                 self.made.setdefault((event.device, event.thread), []).append(mapping)
-                self.own[event.device, event.start] = mapping
 
     def _keep(self, event: Event) -> None:
         """What names data has all of a region's own mapping, or a part."""
@@ -141,6 +139,10 @@ class Analysis:
         self.now.launched[event.device, event.thread] = event
         for mapping in self.made.pop((event.device, event.thread), []):
             mapping.region = event.where
+            # clang does not say which construct an entry is of: one call has both, the entry and the region.
+            if event.frame is not None and mapping.frame is event.frame:
+                mapping.kept = False
+                self.own[event.device, mapping.start] = mapping
 
     def _absent(self, event: Event) -> None:
         if event.kind == FAILED:

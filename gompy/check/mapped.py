@@ -37,7 +37,7 @@ class Mapping:
     gone_by: str = ""
     item: str = ""  # as a clause has it: of a pointer, a[0:16]
     region: int = 0  # the function of the region that it was made for
-    kept: bool = False  # not by a region alone: a construct that names data, or a routine, has it
+    kept: bool = True  # not by a region alone: a construct that names data, or a routine, has it
 
     def __str__(self) -> str:
         return f"{self.name or 'memory'}, {amount(self.size)}"

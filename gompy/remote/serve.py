@@ -182,10 +182,10 @@ def serve(options: Options) -> int:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, stop)
-    if options.until_eof:
-        threading.Thread(target=end_with_input, daemon=True).start()
     server = Server(listener, token, options.kind, tempfile.mkdtemp(prefix="gompy-images-"), context)
     try:
+        if options.until_eof:
+            threading.Thread(target=end_with_input, daemon=True).start()
         number = listener.getsockname()[1]
         how = ", TLS" if context else ""
         print(f"gompy device serve: {options.kind} at {bind}:{number}{how}, token in {token_file}", flush=True)
