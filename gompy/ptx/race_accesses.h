@@ -32,7 +32,7 @@ gompy_race_safe (const struct gompy_access *access, int32_t epoch, uint32_t its,
   return epoch < access->ordered_before
          || (!(differs & GOMPY_WHO_THREAD & ~63u)
              && (access->in_step || epoch < access->own || !(differs & 63)
-                 || gompy_who_all_first (its, who, access->writes)));
+                 || gompy_all_first ((its & GOMPY_WHO_ALL) != 0, (who & GOMPY_WHO_ALL) != 0, access->writes)));
 }
 
 static inline struct gompy_touch

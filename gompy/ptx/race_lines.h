@@ -144,7 +144,8 @@ gompy_row_safe (struct gompy_races *r, const struct gompy_access *access, const 
     return row->epoch <= r->knows[gompy_who_warp (who)].of[gompy_who_warp (row->who)];
   return access->in_step || row->epoch < access->own
          || (!(differs & GOMPY_ROW_LANES) && gompy_row_kind (who) != GOMPY_ROW_MANY)
-         || (gompy_row_kind (row->who) == GOMPY_ROW_ALL && (!access->writes || gompy_row_kind (who) == GOMPY_ROW_ALL))
+         || gompy_all_first (gompy_row_kind (row->who) == GOMPY_ROW_ALL, gompy_row_kind (who) == GOMPY_ROW_ALL,
+                             access->writes)
          || (row->who & who & GOMPY_ROW_WRITE && !gompy_who_site (differs));
 }
 

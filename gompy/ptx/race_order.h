@@ -410,7 +410,7 @@ gompy_race_ordered (struct gompy_races *r, const struct gompy_touch *touch, uint
     return gompy_race_told (r, touch, r->judged);
   if (other != warp)
     return touch->epoch <= r->knows[warp].of[other];
-  if (in_step || its == lane || gompy_who_all_first (its, lane, writes))
+  if (in_step || its == lane || gompy_all_first (its == GOMPY_WHO_ALL, lane == GOMPY_WHO_ALL, writes))
     return 1;
   return touch->epoch < r->knows[warp].of[warp];
 }

@@ -12,7 +12,7 @@ gompy_words_unsafe (gompy_words_of *unsafe, const struct gompy_access *access, c
 {
   gompy_words_of differs = *its ^ *who, run = *epoch >= access->run_first;
   gompy_words_of own = ((differs & 63) == 0) | (*epoch < access->own);
-  own |= ((*its & GOMPY_WHO_ALL) != 0) & -(access->writes == 0); /* gompy_who_all_first of lanes */
+  own |= ((*its & GOMPY_WHO_ALL) != 0) & -(access->writes == 0); /* gompy_all_first, behind it lanes */
   own |= -access->in_step;
   gompy_words_of warp = (differs & (GOMPY_WHO_THREAD & ~63)) == 0;
   *unsafe |= (*epoch >= access->settled) & ~(run & ((*epoch < access->ordered_before) | (warp & own)));

@@ -52,13 +52,13 @@ static inline uint32_t gompy_who_warp (uint32_t who) { return who >> 6 & 31; }
 static inline uint32_t gompy_who_bytes (uint32_t who) { return who >> 12 & 15; }
 static inline uint32_t gompy_who_site (uint32_t who) { return who >> 16; }
 
-/* Whether an access by all lanes of a warp (ITS) comes before one by WHO that WRITES or not, with nothing between: a
-   lane reads what it wrote, as the others did.  Another lane's write may come before the reads and writes of the rest.
-   All behind all: the code does the same in each lane.  */
+/* Whether an access, by all lanes of a warp or not (WAS), comes before one by all or not (IS) that WRITES or not, with
+   nothing between: a lane reads what it wrote, as the others did.  Another lane's write may come before the reads and
+   writes of the rest.  All behind all: the code does the same in each lane.  */
 static inline int
-gompy_who_all_first (uint32_t its, uint32_t who, int writes)
+gompy_all_first (int was, int is, int writes)
 {
-  return its & GOMPY_WHO_ALL && (!writes || who & GOMPY_WHO_ALL);
+  return was && (!writes || is);
 }
 
 struct gompy_clocks { int32_t of[GOMPY_RACE_WARPS]; };
