@@ -154,7 +154,7 @@ def _folder_in(folder: str, output: str) -> tempfile.TemporaryDirectory[str]:
 
 
 def _begun(path: str) -> Recording | None:
-    """What is in a file that the program has made; None: there was no room for its first line."""
+    """What is in a file that the program has made; None: there is none, or was no room for its first line."""
     from gompy.replay.recording import Recording
 
     try:
@@ -196,15 +196,15 @@ def run_recorded(
         sys.stdout.flush()
         sys.stderr.flush()
         code = run_child([program.path, *words[1:]], {**settled, **own})
-        regions, launched = os.path.exists(made), os.path.exists(driver)
-        if not regions and not launched:
+        there = [path for path in (made, driver) if os.path.exists(path)]
+        if not there:
             raise UserError("nothing was recorded: the program has not used a device's runtime")
-        recording = _begun(made) if regions else None
-        if recording is None or not add_names(made, log):
-            kernel = _begun(driver) if launched else None
+        begun = {made: _begun(made)}
+        if begun[made] is None or not add_names(made, log):
+            kernel = begun[driver] = _begun(driver)
             made = driver
             if kernel is None or not kernel.regions:
-                if not all(part is not None and part.whole for part in [recording] * regions + [kernel] * launched):
+                if not all((part := begun[path]) is not None and part.whole for path in there):
                     raise UserError("nothing was recorded: the recording ended before a wanted region was whole")
                 raise UserError("nothing was recorded: no region or kernel that is wanted was launched on a device")
         os.replace(made, output)

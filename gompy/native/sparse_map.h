@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-/* mmap, for reading and writing.  */
+/* mmap, for reading and writing.  What fails leaves a place that was given (MAP_FIXED) to who gave it.  */
 static inline void *
 gompy_map_sparse (void *at, size_t size, int flags, int fd, off_t offset)
 {
@@ -18,7 +18,8 @@ gompy_map_sparse (void *at, size_t size, int flags, int fd, off_t offset)
   if (mprotect (p, size, PROT_READ | PROT_WRITE) != 0)
     {
       int error = errno;
-      munmap (p, size);
+      if (!(flags & MAP_FIXED))
+        munmap (p, size);
       errno = error;
       return MAP_FAILED;
     }
