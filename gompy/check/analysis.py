@@ -14,13 +14,18 @@ from gompy.check.findings import ADVICE, Finding
 from gompy.check.log import Event, Log
 from gompy.check.mapped import POINTERS, Mapping, amount
 from gompy.check.mends import is_openacc, mend
-from gompy.check.names import Place
 from gompy.check.situation import Situation
 
 OFTEN: Final = 3
 WORTH: Final = 4096
 """How many needless copies of one object, and how many bytes of them, are worth advice."""
 
+
+NEW: Final = Entry.NEW.value
+ATTACH: Final = Entry.ATTACH.value
+TO_DEVICE: Final = Copy.TO_DEVICE.value
+SAME: Final = Copy.SAME.value
+"""Numbers: at each record an operation of a flag's own class would take longer than all the rest."""
 
 Step = Callable[[Event], object]
 """What is done at a record."""
@@ -35,8 +40,7 @@ def names_data(what: str) -> bool:
 class Copies:
     """Copies of one object to, or from, one device that changed nothing."""
 
-    place: Place
-    name: str
+    first: Event
     size: int
     needless: int = 0
     last: int = -1
@@ -56,12 +60,12 @@ class Analysis:
     def run(self) -> list[Finding]:
         """The findings, errors first, in the order in which they were met."""
         now = self.now
-        steps: dict[Op, Step] = {
+        steps: dict[int, Step] = {
             Op.ENTRY: self._entry,
             Op.REMOVE: self._remove,
             Op.ABSENT: self._absent,
-            Op.EXIT: now.names.of,
-            Op.UPDATE: now.names.of,
+            Op.EXIT: now.names.met,
+            Op.UPDATE: now.names.met,
             Op.COPY: self._copy,
             Op.LAUNCH: self._launch,
             Op.TEXT: partial(told.told, now),
@@ -75,37 +79,34 @@ class Analysis:
             Op.FREED: self._freed,
             Op.COPIED: self._copied,
         }
+        acc: dict[str, bool] = {}
         for event in self.log.events:
-            step = steps.get(Op(event.op))
+            step = steps.get(event.op)
             if step is not None:
                 now.frame = event.frame
                 now.thread = event.thread
-                now.acc = is_openacc(event.what) if event.what else now.acc
+                if event.what:
+                    if event.what not in acc:
+                        acc[event.what] = is_openacc(event.what)
+                    now.acc = acc[event.what]
                 step(event)
         self._advise()
         return sorted(now.found.values(), key=lambda f: f.severity == ADVICE)
 
     def _entry(self, event: Event) -> None:
-        if event.flags & Entry.ATTACH:
+        names, flags = self.now.names, event.flags
+        if flags & ATTACH:
             self._attach(event)
         self.entered[event.thread] = event
-        if event.flags & Entry.NEW:
-            self.now.names.elements.pop(event.start, None)
-        name = self.now.names.of(event)
-        if names_data(event.what) and not event.flags & Entry.NEW:
+        if flags & NEW:
+            names.elements.pop(event.start, None)
+        names.met(event)
+        if not flags & NEW and names_data(event.what):
             self._keep(event)
-        if event.flags & Entry.NEW and not event.flags & Entry.ATTACH and event.kind not in POINTERS:
+        if flags & NEW and not flags & ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
-            mapping = self.now.live[event.device, event.start] = Mapping(
-                event.start,
-                event.size,
-                event.address,
-                name,
-                self.now.place(event),
-                what,
-                event.frame,
-                item=self.now.names.item(event, name),
-            )
+            mapping = Mapping(event.start, event.size, event.address, what, names, event)
+            self.now.live[event.device, event.start] = mapping
             if not names_data(what):
                 self.made.setdefault((event.device, event.thread), []).append(mapping)
 
@@ -130,7 +131,7 @@ class Analysis:
         mapping = self.now.live.pop((event.device, event.start), None)
         self.own.pop((event.device, event.start), None)
         if mapping is not None:
-            mapping.gone = self.now.place(event)
+            mapping.removed = event
             mapping.gone_by = f"the end of {event.what or mapping.what}" if "exit" not in event.what else event.what
             self.now.gone.append((event.device, mapping))
 
@@ -140,7 +141,7 @@ class Analysis:
         for mapping in self.made.pop((event.device, event.thread), []):
             mapping.region = event.where
             # clang does not say which construct an entry is of: one call has both, the entry and the region.
-            if event.frame is not None and mapping.frame is event.frame:
+            if event.frame is not None and mapping.made is not None and mapping.made.frame is event.frame:
                 mapping.kept = False
                 self.own[event.device, mapping.start] = mapping
 
@@ -151,13 +152,12 @@ class Analysis:
             constructs.absent(self.now, event)
 
     def _copy(self, event: Event) -> None:
-        to = bool(event.flags & Copy.TO_DEVICE)
+        to = bool(event.flags & TO_DEVICE)
         key = event.device, event.start, event.size, to
         copies = self.copies.get(key)
         if copies is None:
-            place = self.now.place(event)
-            copies = self.copies[key] = Copies(place, self.now.names.known.get(event.start, ""), event.size)
-        if copies.last == event.count if to else event.flags & Copy.SAME:
+            copies = self.copies[key] = Copies(event, event.size)
+        if copies.last == event.count if to else event.flags & SAME:
             copies.needless += 1
         copies.last = event.count
 
@@ -165,12 +165,14 @@ class Analysis:
         for (device, start, size, to), copies in self.copies.items():
             if copies.needless < OFTEN or copies.needless * size < WORTH:
                 continue
-            name = copies.name or self.now.names.known.get(start, "")
+            mapping = self.now.mapped_first(device, start)
+            name = (mapping.name if mapping is not None else "") or self.now.names.known_at(start)
+            place = mapping.place if mapping is not None else self.now.place(copies.first)
             way = "to" if to else "from"
             self.now.add(
                 Finding(
                     "redundant",
-                    self.now.mapped_at(device, start) or copies.place,
+                    place,
                     f"{name or 'memory'} ({amount(size)}) was copied {way} device {device} {copies.needless} times "
                     "with the contents that it had there already",
                     device,
@@ -178,12 +180,12 @@ class Analysis:
                     start=start,
                     size=size,
                     severity=ADVICE,
-                    mend=mend("redundant-to" if to else "redundant-from", name, copies.place.file, self.now.acc),
+                    mend=mend("redundant-to" if to else "redundant-from", name, place.file, self.now.acc),
                 )
             )
 
     def _alloc(self, event: Event) -> None:
-        self.now.blocks.alloc(event, self.now.place(event))
+        self.now.blocks.alloc(event)
 
     def _freed(self, event: Event) -> None:
         if event.kind == FAILED:
@@ -191,7 +193,7 @@ class Analysis:
                 self.now.blocks.not_freed(event, self.now.place(event), self.now.on_device(event.device, event.address))
             )
         else:
-            self.now.blocks.freed(event, self.now.place(event))
+            self.now.blocks.freed(event)
 
     def _copied(self, event: Event) -> None:
         finding = copied_finding(event, self.now.place(event), self.now.blocks, self.now.state)

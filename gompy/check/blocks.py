@@ -9,30 +9,38 @@ from gompy.check.mends import mend
 from gompy.check.names import Names, Place
 
 
+class Block(Mapping):
+    """As a mapping it has no address of the host; while it lives, no name of its own."""
+
+    __slots__ = ()
+
+    def _called(self) -> str:
+        """What had its address when it was freed."""
+        return self.names.pointer_to(self.address, self.removed.frame) if self.removed is not None else ""
+
+
 class Blocks:
-    """Blocks by device and address; as a `Mapping` each has no address of the host."""
+    """Blocks by device and address."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
         self.live: dict[tuple[int, int], Mapping] = {}
         self.gone: list[tuple[int, Mapping]] = []
 
-    def alloc(self, event: Event, place: Place) -> None:
+    def alloc(self, event: Event) -> None:
         """One more."""
-        block = Mapping(0, event.size, event.address, "", place, event.what, event.frame)
-        self.live[event.device, event.address] = block
+        self.live[event.device, event.address] = Block(0, event.size, event.address, event.what, self.names, event)
 
-    def freed(self, event: Event, place: Place) -> None:
+    def freed(self, event: Event) -> None:
         """One less; a variable has its address still."""
         block = self.live.pop((event.device, event.address), None)
         if block is not None:
-            block.name = self.pointer_to(block, event.frame)
-            block.gone, block.gone_by = place, event.what
+            block.removed, block.gone_by = event, event.what
             self.gone.append((event.device, block))
 
     def pointer_to(self, block: Mapping, frame: Frame | None) -> str:
         """The variable of a frame, or of the program, that has a block's address."""
-        return self.names.pointer(block.address, self.names.variables(frame), frame)
+        return self.names.pointer_to(block.address, frame)
 
     def at(self, device: int, address: int) -> Mapping | None:
         """The block at an address that was freed last."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import io
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from gompy.check.dies import Bytes, below, in_unit, leading_to
 from gompy.check.log import Frame
 from gompy.objects.lines import code_ranges
 
@@ -94,6 +96,12 @@ class Source:
         self._parsers: dict[int, Any] = {}  # by unit: one is dear to make
 
     @cached_property
+    def _bytes(self) -> Bytes:
+        loaded = list(self.elf.iter_segments("PT_LOAD"))
+        low = min((s["p_vaddr"] for s in loaded), default=0)
+        return Bytes(self.dwarf, (low, max((s["p_vaddr"] + s["p_memsz"] for s in loaded), default=0)))
+
+    @cached_property
     def _units(self) -> list[tuple[int, int, Any]]:
         """Begin and end of each compile unit's code."""
         found = []
@@ -133,16 +141,21 @@ class Source:
         addresses = sorted(rows)
         return addresses, [rows[address] for address in addresses]
 
-    def function(self, address: int) -> str:
-        """The function that begins at an address of the process, by the file's symbols."""
+    @cached_property
+    def _functions(self) -> list[tuple[int, int, str]]:
+        """Functions by the file's symbols: begin, size, name."""
         from elftools.elf.sections import SymbolTableSection
 
         table = self.elf.get_section_by_name(".symtab")
-        if isinstance(table, SymbolTableSection):
-            for symbol in table.iter_symbols():
-                if symbol["st_value"] == address - self.base and symbol["st_info"]["type"] == "STT_FUNC":
-                    return str(symbol.name)
-        return ""
+        symbols = table.iter_symbols() if isinstance(table, SymbolTableSection) else ()
+        found = [(s["st_value"], s["st_size"], s.name) for s in symbols if s["st_info"]["type"] == "STT_FUNC"]
+        return sorted(found, key=lambda function: function[:2])
+
+    def function(self, address: int) -> str:
+        """The function that begins at an address of the process, by the file's symbols."""
+        at = bisect.bisect_left(self._functions, (address - self.base,))
+        found = self._functions[at] if at < len(self._functions) else (-1, 0, "")
+        return found[2] if found[0] == address - self.base else ""
 
     def locals(self, frame: Frame, read: Read) -> Iterator[Variable]:
         """Variables of the function that a frame is of, innermost scopes first."""
@@ -156,7 +169,7 @@ class Source:
         unit = self.unit_at(pc)
         scopes: list[Any] = []
         if unit is not None:
-            self._find_scopes(unit, unit.get_top_DIE(), pc, scopes)
+            self._find_scopes(unit, unit.get_top_DIE(), pc, scopes, self._entries_of(unit, pc))
         for at in range(len(scopes) - 1, -1, -1):
             function = next((die for die in scopes[at::-1] if die.tag == "DW_TAG_subprogram"), None)
             for die in scopes[at].iter_children():
@@ -169,22 +182,32 @@ class Source:
         first = base.value[0] if base is not None and isinstance(base.value, list) and base.value else 0
         return f"DW_OP_breg{first - OP_REG0}" if OP_REG0 <= first < OP_REG0 + 16 else "DW_OP_fbreg"
 
-    def _find_scopes(self, unit: Any, die: Any, pc: int, found: list[Any]) -> None:
-        for child in die.iter_children():
+    def _entries_of(self, unit: Any, pc: int) -> list[int] | None:
+        """Where a unit speaks of the function that an address is in; None: wherever (no symbols, or parts apart)."""
+        at = bisect.bisect_right(self._functions, (pc, sys.maxsize)) - 1
+        if at < 0 or pc >= sum(self._functions[at][:2]):
+            return None
+        return in_unit(unit, self._bytes.word(self._functions[at][0])) or None
+
+    def _find_scopes(self, unit: Any, die: Any, pc: int, found: list[Any], where: list[int] | None) -> None:
+        children = ((child, None) for child in die.iter_children()) if where is None else leading_to(die, where)
+        for child, there in children:
             if child.tag == "DW_TAG_subprogram" or child.tag in SCOPES:
                 inside = any(low <= pc < high for low, high in code_ranges(self.dwarf, unit, child))
                 if inside:
                     found.append(child)
                 # gcc's function of a parallel region is a child of the block that the directive stands in.
                 if inside or (child.tag != "DW_TAG_inlined_subroutine" and child.has_children):
-                    self._find_scopes(unit, child, pc, found)
+                    self._find_scopes(unit, child, pc, found, None if inside else there)
 
     def globals(self, read: Read) -> Iterator[Variable]:
         """Variables with an address of their own."""
         if self._globals is None:
             self._globals = []
+            places = self._bytes.variables() if self.dwarf else []
             for unit in self.dwarf.iter_CUs() if self.dwarf else ():
-                for die in unit.iter_DIEs():
+                there = in_unit(unit, places)
+                for die in below(unit.get_top_DIE(), there) if there else ():
                     location = die.attributes.get("DW_AT_location") if die.tag == "DW_TAG_variable" else None
                     if (
                         location is not None

@@ -18,9 +18,9 @@ def stale(now: Situation, event: Event) -> None:
         now.marked.add((event.device, event.start))
         if (event.device, event.start) not in now.live:
             name = now.names.of(event)
-            now.variables.append(
-                (event.device, Mapping(event.start, event.size, event.address, name, Place(), "", item=name))
-            )
+            variable = Mapping(event.start, event.size, event.address, "", now.names)
+            variable.name = variable.item = name
+            now.variables.append((event.device, variable))
         return
     place = now.names.place(event.where)
     gone = now.was_mapped(event.device, event.start) if event.flags & Stale.GONE else None

@@ -10,6 +10,8 @@ from gompy.abi.check_log import Op
 
 RECORD: Final = struct.Struct("<HHiIIQQQQQ32sII")
 REGISTERS: Final = struct.Struct("<16Q")
+OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.FRAME, Op.BEHIND, Op.DATA, Op.FULL))
+"""Records that are no events.  Numbers, not members: a log has a million of records, and their comparisons are dear."""
 
 
 @dataclass(slots=True)
@@ -82,34 +84,41 @@ def read_log(data: bytes) -> Log:
 
 def read_more(log: Log, data: bytes) -> int:
     """Parse records that follow those that a log has; how many bytes of them are whole."""
-    at = 0
-    while at + RECORD.size <= len(data):
-        op, kind, device, payload, flags, where, start, size, address, count, what, thread, _ = RECORD.unpack_from(
-            data, at
-        )
-        if log.follows and at + RECORD.size + payload + (-payload & 7) > len(data):
+    at, head, unpack, add, frames = 0, RECORD.size, RECORD.unpack_from, log.events.append, log.frames
+    last = len(data) - head
+    texts: dict[bytes, str] = {}
+    while at <= last:
+        op, kind, device, payload, flags, where, start, size, address, count, what, thread, _ = unpack(data, at)
+        behind = at + head + payload + (-payload & 7)
+        if log.follows and behind > len(data):
             break
-        at += RECORD.size
-        body = data[at : at + payload]
-        at += payload + (-payload & 7)
-        if op == Op.MAPS:
-            log.maps += body.decode("utf-8", "surrogateescape") + "\n"
-        elif op == Op.FRAME:
-            if len(body) >= REGISTERS.size:
-                registers, stack = REGISTERS.unpack_from(body), body[REGISTERS.size :]
-                log.frame = log.frames[thread] = Frame(where, start, size, registers, stack, log.behind)
-        elif op == Op.BEHIND:
-            log.behind = {**log.behind, start: body}  # a frame keeps what was so when it was noted
-        elif op == Op.DATA:
-            log.data_start, log.data = start, body
-        elif op == Op.FULL:
-            log.full = True
-        else:
+        body = data[at + head : at + head + payload] if payload else b""
+        at = behind
+        if op in OF_THE_LOG:
+            _take(log, op, (where, start, size, thread), body)
+            continue
+        text = texts.get(what)
+        if text is None:
             text = what.rstrip(b"\0").decode("ascii", "replace")
-            if text.startswith(";"):  # clang's place of the construct in the source
-                text = ""
-            frame = log.frames.get(thread, log.frame)
-            log.events.append(
-                Event(op, kind, device, flags, where, start, size, address, count, text, body, frame, thread)
-            )
+            # clang has its place of the construct in the source there
+            text = texts[what] = "" if text.startswith(";") else text
+        frame = frames.get(thread, log.frame)
+        add(Event(op, kind, device, flags, where, start, size, address, count, text, body, frame, thread))
     return at
+
+
+def _take(log: Log, op: int, numbers: tuple[int, int, int, int], body: bytes) -> None:
+    """A record that is no event."""
+    where, start, size, thread = numbers
+    if op == Op.FRAME:
+        if len(body) >= REGISTERS.size:
+            registers, stack = REGISTERS.unpack_from(body), body[REGISTERS.size :]
+            log.frame = log.frames[thread] = Frame(where, start, size, registers, stack, log.behind)
+    elif op == Op.MAPS:
+        log.maps += body.decode("utf-8", "surrogateescape") + "\n"
+    elif op == Op.BEHIND:
+        log.behind = {**log.behind, start: body}  # a frame keeps what was so when it was noted
+    elif op == Op.DATA:
+        log.data_start, log.data = start, body
+    else:
+        log.full = True

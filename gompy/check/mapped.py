@@ -7,8 +7,8 @@ from typing import Final
 
 from gompy.abi import gomp
 from gompy.check.findings import Note
-from gompy.check.log import Frame
-from gompy.check.names import Place
+from gompy.check.log import Event
+from gompy.check.names import Names, Place
 
 POINTERS: Final = frozenset(
     (
@@ -24,23 +24,57 @@ POINTERS: Final = frozenset(
 
 @dataclass(slots=True)
 class Mapping:
-    """A range that is, or was, mapped."""
+    """A range that is, or was, mapped; its name and places are looked for when a finding asks: most are never told."""
 
     start: int
     size: int
     address: int
-    name: str
-    place: Place
     what: str
-    frame: Frame | None = None
-    gone: Place | None = None
+    names: Names
+    made: Event | None = None
+    removed: Event | None = None
     gone_by: str = ""
-    item: str = ""  # as a clause has it: of a pointer, a[0:16]
     region: int = 0  # the function of the region that it was made for
     kept: bool = True  # not by a region alone: a construct that names data, or a routine, has it
+    _name: str = ""
+    _item: str = ""
 
     def __str__(self) -> str:
         return f"{self.name or 'memory'}, {amount(self.size)}"
+
+    @property
+    def name(self) -> str:
+        """What the program calls it."""
+        self._name = self._name or self._called()
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def item(self) -> str:
+        """It as a clause has it: of a pointer, ``a[0:16]``."""
+        if not self._item:
+            self._item = self.names.item(self.made, self.name) if self.made is not None else self.name
+        return self._item
+
+    @item.setter
+    def item(self, item: str) -> None:
+        self._item = item
+
+    def _called(self) -> str:
+        return self.names.then(self.made) if self.made is not None else ""
+
+    @property
+    def place(self) -> Place:
+        """The construct, or routine, that made it."""
+        return self.names.place_of(self.made)
+
+    @property
+    def gone(self) -> Place | None:
+        """What removed it."""
+        return self.names.place_of(self.removed) if self.removed is not None else None
 
 
 def made_here(mapping: Mapping, name: str = "") -> Note:

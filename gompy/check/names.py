@@ -56,6 +56,7 @@ class Names:
     known: dict[int, str] = field(default_factory=dict)
     words: dict[int, int] = field(default_factory=dict)
     elements: dict[int, Variable] = field(default_factory=dict)
+    _met: dict[int, dict[int, Event]] = field(default_factory=dict)
     _visible: dict[int, list[Variable]] = field(default_factory=dict)
     _global: list[Variable] | None = None
 
@@ -113,6 +114,10 @@ class Names:
             return Place(*source.line(address)) if source is not None else Place()
         except Exception:  # as above
             return Place()
+
+    def place_of(self, event: Event | None) -> Place:
+        """The line of the construct that a record is of."""
+        return self.place(event.frame.pc - 1) if event is not None and event.frame is not None else Place()
 
     def function(self, address: int) -> str:
         """The function that begins at an address, as its file has it; empty: not known."""
@@ -195,6 +200,10 @@ class Names:
                         name, nearest = variable.nth(number), start - value
         return name
 
+    def pointer_to(self, address: int, frame: Frame | None) -> str:
+        """The variable of a frame, or of the program, that has an address of a device."""
+        return self.pointer(address, self.variables(frame), frame)
+
     def others(self, variable: Variable) -> Iterator[tuple[int, int]]:
         """Values of the same pointer in further elements of what one points to, as far as they were copied."""
         for number in range(1, MOST_ELEMENTS if variable.stride else 0):
@@ -259,12 +268,39 @@ class Names:
 
     def of(self, event: Event) -> str:
         """What a record is about; remembered for its address."""
+        name = self._found(event)
+        if not name:
+            return self.known_at(event.start)
+        self.known[event.start] = name
+        self._met.pop(event.start, None)
+        return name
+
+    def met(self, event: Event) -> None:
+        """The same, where nobody has asked yet: it is looked for when somebody does."""
+        met = self._met.setdefault(event.start, {})
+        where = event.frame.pc if event.frame is not None else 0
+        met.pop(where, None)  # of a place's records the last one counts
+        met[where] = event
+
+    def known_at(self, start: int) -> str:
+        """What the last record about an address was about of which that is known; empty: of none."""
+        for event in reversed(self._met.pop(start, {}).values()):
+            name = self._found(event)
+            if name:
+                self.known[start] = name
+                return name
+        return self.known.get(start, "")
+
+    def then(self, event: Event) -> str:
+        """What an earlier record was about."""
+        return self._found(event) or self.known_at(event.start)
+
+    def _found(self, event: Event) -> str:
+        """What a record is about by itself; empty: not known."""
         given = given_name(event)
         name = given.partition("[")[0] if given.endswith("]") else given
-        if not name and event.start in self.elements:
+        entry = event.op == Op.ENTRY
+        if not name and event.start in self.elements and not (entry and event.flags & Entry.NEW):
             name = self.elements[event.start].name
-        begins = event.op == Op.ENTRY and bool(event.flags & Entry.BLOCK)
-        name = name or self.at(event.start, event.size, event.frame, begins)
-        if name:
-            self.known[event.start] = name
-        return name or self.known.get(event.start, "")
+        begins = entry and bool(event.flags & Entry.BLOCK)
+        return name or self.at(event.start, event.size, event.frame, begins)

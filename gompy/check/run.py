@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import stat
@@ -39,6 +40,7 @@ def report(path: str, program: str, files: Files) -> int:
     from gompy.check.findings import ADVICE
     from gompy.check.log import read_log
 
+    gc.disable()  # a log's records are a million objects, and none refers to itself
     try:
         with open(path, "rb") as file:
             log = read_log(file.read())

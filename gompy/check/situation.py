@@ -46,7 +46,7 @@ class Situation:
 
     def place(self, event: Event) -> Place:
         """Where in the program a record's construct is."""
-        return self.names.place(event.frame.pc - 1) if event.frame is not None else Place()
+        return self.names.place_of(event)
 
     def launch_of(self) -> tuple[int, Event | None]:
         """The region that the thread has launched last, and its device; of a driver's own thread any thread's last."""
@@ -100,13 +100,12 @@ class Situation:
         """The variable of an image at an address of the device, if the host has changed it."""
         return last_at(self.variables, device, address)
 
-    def mapped_at(self, device: int, start: int) -> Place | None:
-        """Where a range was mapped first."""
+    def mapped_first(self, device: int, start: int) -> Mapping | None:
+        """The first mapping that began at an address of the host."""
         for number, mapping in self.gone:
             if number == device and mapping.start == start:
-                return mapping.place
-        live = self.live.get((device, start))
-        return live.place if live is not None else None
+                return mapping
+        return self.live.get((device, start))
 
     def nearest(self, device: int, address: int) -> list[Note]:
         near = [m for (number, _), m in self.live.items() if number == device]

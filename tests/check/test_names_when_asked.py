@@ -1,0 +1,129 @@
+"""Names come from the DWARF when a finding asks for them, and then of the entries that matter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gompy.check.dies import below, in_unit
+from gompy.check.dwarf import Source
+from gompy.check.log import Frame
+
+BIN = Path(__file__).resolve().parents[2] / ".venv" / "bin"
+
+REGIONS = """#include <stdlib.h>
+int
+main (void)
+{
+  int *a = malloc (4000), sum = 0;
+  for (int i = 0; i < 1000; i++)
+    a[i] = i;
+  for (int k = 0; k < 3; k++)
+    {
+#pragma omp target map(to : a[ : %s]) map(tofrom : sum)
+      sum += a[%s + k];
+    }
+  free (a);
+  return sum == 0;
+}
+"""
+
+REPORTED = """import sys
+from gompy.check.run import Files, report
+print(report(sys.argv[1], "prog", Files()), "elftools" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("size", "first", "read"), [("1000", "5", "0 False"), ("10", "9", "1 True")])
+def test_dwarf_is_read_for_a_finding_alone(tmp_path: Path, size: str, first: str, read: str) -> None:
+    """Reading it takes seconds where a program has a million entries, and most runs have no finding."""
+    (tmp_path / "prog.c").write_text(REGIONS % (size, first))
+    env = {**os.environ, "GOMPY_ACCEL": "gcc", "GOMPY_PLUGINS": "intelmic", "OFFLOAD_EMUL_MEM": "64M"}
+    subprocess.run([BIN / "gompcc", "-g", "-fopenmp", "prog.c", "-o", "prog"], check=True, cwd=tmp_path, env=env)
+    checks = {"GOMPY_CHECK": "1", "GOMPY_CHECK_LOG": str(tmp_path / "log")}
+    subprocess.run(["./prog"], check=False, cwd=tmp_path, env=env | checks, stderr=subprocess.DEVNULL)
+    words = [sys.executable, "-c", REPORTED, str(tmp_path / "log")]
+    done = subprocess.run(words, check=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == f"{read}\n"
+    assert ("a is used" in done.stderr or "goes beyond what is mapped of a" in done.stderr) == (read[0] == "1")
+
+
+SCATTERED = """#include <map>
+#include <string>
+int first = 1;
+static float *behind_strings;
+namespace outer { namespace { long deep[4]; } struct Held { static double member; int x; }; double Held::member; }
+template <typename T> struct Kept { static T value; };
+template <typename T> T Kept<T>::value;
+static thread_local int of_a_thread;
+std::map<std::string, int> words;
+int
+count (int step)
+{
+  static short calls[8];
+  auto inside = [step] { static char once = 3; return once + step; };
+  calls[step & 7]++;
+  int total = 0;
+#pragma omp parallel for reduction(+ : total)
+  for (int i = 0; i < 8; i++)
+    total += calls[i];
+  return total + inside ();
+}
+int
+main (int argc, char **)
+{
+  of_a_thread = argc;
+  behind_strings = new float[4];
+  words["a"] = first + (int) outer::deep[argc & 3] + (int) outer::Held::member + Kept<unsigned>::value;
+  return count (argc) + of_a_thread == 77;
+}
+"""
+
+
+def all_with_addresses(source: Source) -> list[Any]:
+    """What a walk through all entries finds."""
+    return [
+        die
+        for unit in source.dwarf.iter_CUs()
+        for die in unit.iter_DIEs()
+        if die.tag == "DW_TAG_variable"
+        and "DW_AT_location" in die.attributes
+        and die.attributes["DW_AT_location"].form == "DW_FORM_exprloc"
+        and die.attributes["DW_AT_location"].value[:1] == [3]
+    ]
+
+
+@pytest.mark.parametrize("options", [["-g"], ["-g", "-O2"], ["-gdwarf-4", "-O1"], ["-g", "-no-pie"]], ids=" ".join)
+def test_a_guided_walk_finds_what_a_walk_through_all_finds(tmp_path: Path, options: list[str]) -> None:
+    """Variables with addresses, and the scopes of each function; of a hundred entries it reads a few."""
+    (tmp_path / "prog.cc").write_text(SCATTERED)
+    words = ["g++", *options, "-fopenmp", "prog.cc", "-o", "prog"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    data = (tmp_path / "prog").read_bytes()
+
+    def opened() -> Source:
+        return Source(data, 0)
+
+    guided, whole = opened(), opened()
+    units = list(guided.dwarf.iter_CUs())
+    places = guided._bytes.variables()
+    found = [die for unit in units for die in below(unit.get_top_DIE(), in_unit(unit, places))]
+    wanted = all_with_addresses(whole)
+    assert len(wanted) > 3
+    assert {die.offset for die in wanted} <= {die.offset for die in found}
+    read = sum(len(unit._dielist) for unit in units)
+    assert read * 3 < sum(1 for unit in whole.dwarf.iter_CUs() for _ in unit.iter_DIEs())
+
+    frame = Frame(0, 0x1000, 0x2000, tuple(range(16)), bytes(0x1000))
+    for begin, size, name in guided._functions:
+        if "count" in name or name.startswith("main"):
+            frame.pc = begin + size // 2 + 1
+            all_of_it = opened()
+            all_of_it._functions = []  # so nothing says where to look
+            by_walk = list(all_of_it.locals(frame, lambda _: 0))
+            assert list(guided.locals(frame, lambda _: 0)) == by_walk, name
