@@ -228,6 +228,11 @@ bench-hooks: all  ## this tree's libgompy against the same source built without 
 bench-check-any: all  ## what `gompy run --check` costs any program: regions with it and without, in turns
 	@$(BIN)/python benchmarks/check_any.py
 
+# PROGRAMS="MIC scan stencil": only that device, these programs.
+.PHONY: bench-check-programs
+bench-check-programs: all  ## what `gompy run --check` costs the OpenMP programs of examples/gpu, on both devices
+	@$(BIN)/python benchmarks/check_programs.py $(PROGRAMS)
+
 # EXACT="gather scatter": only these kinds.
 .PHONY: bench-check
 bench-check: all  ## what -foffload-check costs a region, by the kind of its loop: checked and plain, in turns

@@ -121,7 +121,9 @@ def test_times_have_what_other_threads_take(tmp_path: Path) -> None:
     assert done.stdout == "0 missed\n"
 
 
-@pytest.mark.parametrize("name", ["gpu", "gpu_examples", "gpu_races", "check_any", "remote", "run", "scale", "turns"])
+@pytest.mark.parametrize(
+    "name", ["gpu", "gpu_examples", "gpu_races", "check_any", "check_programs", "remote", "run", "scale", "turns"]
+)
 def test_help(name: str) -> None:
     done = bench(name, "--help")
     assert (done.returncode, done.stderr) == (0, "")
