@@ -13,6 +13,10 @@ from typing import Any, Final
 WORD: Final = 8
 AT_ADDRESS: Final = re.compile(rb"(?=[\x09-\x7f]\x03(.{8}))", re.DOTALL)
 """A short location expression, after its length, that begins with DW_OP_addr."""
+OP_ADDR: Final = 0x03
+OP_ADDRX: Final = 0xA1
+AT_INDEX: Final = re.compile(rb"[\x02-\x7f]\xa1")
+"""One that begins with DW_OP_addrx, as clang writes it in DWARF 5: the address is in .debug_addr."""
 
 
 class Bytes:
@@ -23,15 +27,19 @@ class Bytes:
         stream.seek(0)
         self.data: bytes = stream.read()
         self.limits = limits
+        self.indexed = dwarf.debug_addr_sec is not None
 
     def variables(self) -> list[int]:
         """Where something may be that is a variable's place: an expression with an address of the file."""
         low, high = self.limits
-        return [
+        found = [
             match.start()
             for match in AT_ADDRESS.finditer(self.data)
             if low <= int.from_bytes(match[1], "little") < high
         ]
+        if self.indexed:
+            found = sorted(found + [match.start() for match in AT_INDEX.finditer(self.data)])
+        return found
 
     def word(self, address: int) -> list[int]:
         """Where an address stands."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from gompy.check.dies import Bytes, below, in_unit, leading_to
+from gompy.check.dies import OP_ADDR, OP_ADDRX, Bytes, below, in_unit, leading_to
 from gompy.check.log import Frame
 from gompy.objects.lines import code_ranges
 
@@ -212,8 +212,8 @@ class Source:
                     if (
                         location is not None
                         and location.form in ("DW_FORM_exprloc", "DW_FORM_block1")
-                        and location.value[:1] == [3]
-                    ):  # DW_OP_addr
+                        and location.value[:1] in ([OP_ADDR], [OP_ADDRX])
+                    ):
                         self._globals += self._spot(die, None)
         for spot in self._globals:
             yield from self._at(spot, None, read)
@@ -455,8 +455,13 @@ class Source:
         if id(die.cu) not in self._parsers:
             self._parsers[id(die.cu)] = DWARFExprParser(die.cu.structs)
         parsed = self._parsers[id(die.cu)].parse_expr(expression)
-        names = {"DW_OP_fbreg": frame_base}
-        return tuple((names.get(code.op_name, code.op_name), code.args[0] if code.args else 0) for code in parsed)
+        names, found = {"DW_OP_fbreg": frame_base}, []
+        for code in parsed:
+            name, argument = names.get(code.op_name, code.op_name), code.args[0] if code.args else 0
+            if code.op == OP_ADDRX:
+                name, argument = "DW_OP_addr", self.dwarf.get_addr(die.cu, argument)
+            found.append((name, argument))
+        return tuple(found)
 
     def _evaluate(self, operations: tuple[tuple[str, int], ...], frame: Frame | None, read: Read) -> int:
         """The address that a location expression tells; Unknown where the variable is in a register, or split."""

@@ -116,6 +116,32 @@ def test_a_fault_names_the_region(tmp_path: Path, level: str, option: str, place
     assert re.search(rf"{start}{region}: {fault} \(its heap\); was a map clause forgotten\?\n", shown), shown
 
 
+GLOBALS = """#include <stdlib.h>
+static float *field;
+static struct { int n; double *grid; } world;
+int
+main (int argc, char **argv)
+{
+  float sum = 0;
+  field = malloc (4000);
+  world.grid = malloc (8000);
+#pragma omp target map(tofrom : sum)
+  sum += argc > 1 ? field[1] : world.grid[1];
+}
+"""
+
+
+@pytest.mark.parametrize("version", ["-gdwarf-5", "-gdwarf-4"])
+def test_a_global_pointer_that_is_not_mapped_has_its_name(tmp_path: Path, version: str) -> None:
+    """In DWARF 5 clang's variables have their addresses in .debug_addr (DW_OP_addrx)."""
+    (tmp_path / "globals.c").write_text(GLOBALS)
+    program = built(tmp_path, tmp_path / "globals.c", version)
+    for arguments, name in ([], "world.grid"), (["1"], "field"):
+        done = run("--check", program, *arguments)
+        assert done.returncode == 86
+        assert f"globals.c:11: error: {name} is used in region __omp_offloading_" in done.stderr, done.stderr
+
+
 @pytest.mark.slow
 def test_top(tmp_path: Path) -> None:
     """Regions by name, and none of what libgompy has put into its table itself."""
