@@ -21,6 +21,7 @@ from gompy.tools.child import become
 from gompy.tools.toolmain import one_line
 
 EXIT_USAGE: Final = 2
+EXIT_FOUND: Final = 86
 NVPTX: Final = targets.NVPTX.plugin
 DEVICES: Final = {target.plugin: target.name for target in (targets.INTELMIC, targets.NVPTX)} | {"host": ""}
 MAX_DEVICES: Final = 64
@@ -62,10 +63,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="WHAT",
         help="check data; for GPUs a list of memory, init, sync, leak, race",
     )
-    parser.add_argument("--check-json", default="", metavar="FILE", help="write what --check finds to FILE, as JSON")
+    parser.add_argument("--check-json", default="", metavar="FILE", help="check, and write findings to FILE, as JSON")
     parser.add_argument("--check-sarif", default="", metavar="FILE", help="the same as SARIF")
     parser.add_argument(
-        "--check-status", type=_status, default=86, metavar="N", help="exit status when --check finds an error (86)"
+        "--check-status", type=_status, metavar="N", help="check; exit status when an error is found (86)"
     )
     parser.add_argument("--trace", metavar="FILE", help="write a trace of what happens to FILE")
     parser.add_argument(
@@ -97,6 +98,8 @@ def main(argv: list[str]) -> int:
     parser = _parser()
     # `--check PROG` has no WHAT: an optional value of argparse would take the program for it.
     options = parser.parse_args(["--check=1" if word == "--check" else word for word in _ours(argv)])
+    if options.check is None and (options.check_json or options.check_sarif or options.check_status is not None):
+        options.check = "1"
     words = program_words(parser, argv[len(_ours(argv)) :])
     if options.show_maps and (options.check or options.under):
         parser.error("--show-maps goes with neither --check nor --under")
@@ -183,7 +186,8 @@ def _run_watched(options: argparse.Namespace, command: list[str], environment: d
 
     files = Files(options.check_json, options.check_sarif, version()) if options.check else None
     trace = bool(options.trace)
-    wanted = Wanted(files, options.check_status, options.show_maps, options.info, trace)
+    status = EXIT_FOUND if options.check_status is None else options.check_status
+    wanted = Wanted(files, status, options.show_maps, options.info, trace)
     return run_watched(command, environment, wanted)
 
 

@@ -284,6 +284,21 @@ def test_json_sarif_and_another_status(tmp_path: Path) -> None:
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 11
 
 
+@pytest.mark.parametrize(
+    ("option", "status"), [("--check-json=file", 86), ("--check-sarif=file", 86), ("--check-status=4", 4)]
+)
+def test_its_options_ask_for_the_check(tmp_path: Path, option: str, status: int) -> None:
+    """Each alone was taken for nothing, in silence."""
+    source = (CORPUS / "not-present-exit.c").read_text()
+    (tmp_path / "prog.c").write_text(source)
+    subprocess.run([BIN / "gompcc", "-g", "-fopenmp", "prog.c", "-o", "prog"], check=True, cwd=tmp_path)
+    command = [str(BIN / "gompy"), "run", "--device", "intelmic", option, "./prog"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert "prog.c:11: error: exit data of b (256 bytes)" in done.stderr
+    assert (tmp_path / "file").exists() == (option.endswith("file"))
+
+
 def test_names_with_blanks(tmp_path: Path) -> None:
     """A source's name has blanks, a number, a letter beyond ASCII: its lines are found; SARIF has a URI."""
     name = "a 12 0x3 \u00fc.c"
