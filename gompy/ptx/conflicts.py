@@ -21,6 +21,7 @@ from __future__ import annotations
 from gompy.abi import ptx as abi
 
 from .flow import Block, defined, flat
+from .frames import Frames
 from .opcodes import ATOMIC, MEETS, OPCODES, ORDERS, READS, RELEASES, STRONG, WRITES
 from .operands import architecture
 from .syntax import Call, Function, Immediate, Instruction, Memory, Module, Operand, Register, Symbol
@@ -119,6 +120,7 @@ class Conflicts:
         self.quiet: set[int] = set()
         self.orders = any(map(orders, self.statements()))
         self.in_step = architecture(module) < 70  # a warp's lanes go so
+        self.frame = Frames(analysis).own
         if self.known:
             self.single = single_definitions(analysis.blocks)
             self.find_roots()
@@ -295,6 +297,8 @@ class Conflicts:
 
     def bits(self, code: Instruction, memory: Memory, at: Instruction | Call | None) -> int:
         """The bits of `race_mask` that an access is looked at for; 0: never.  `at`: the statement that it is of."""
+        if memory.base in self.frame and kinds_of(code) & (PLAIN_READ | PLAIN_WRITE):
+            return 0
         if not self.known or code.base not in KNOWN:
             return ALWAYS
         if self.orders and kinds_of(code) & (STRONG_READ | STRONG_WRITE):

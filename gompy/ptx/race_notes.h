@@ -18,6 +18,46 @@ gompy_note_possible (const struct gompy_races *r, uint64_t address, uint32_t siz
          && address % (GOMPY_NOTE_BYTES / 2) + size <= GOMPY_NOTE_BYTES / 2 && !(r->base % GOMPY_NOTE_BYTES);
 }
 
+/* Whether a plain read of SIZE bytes, aligned, tells nothing new, as an earlier block has read them and nobody has
+   written them: then it needs no note (gompy_line_read, gompy_word_read_before).  */
+static inline int
+gompy_note_needless (const struct gompy_races *r, uint64_t address, uint32_t size)
+{
+  uint64_t offset = address - r->base, number = offset / 4;
+  if (offset >= r->size || gompy_race_across (r))
+    return 0;
+  const struct gompy_line *line = r->memory.lines + number / GOMPY_LINE;
+  uint32_t words = ((1u << (size + 3) / 4) - 1) << number % GOMPY_LINE, count = (size + 3) / 4;
+  if ((int32_t) (line->state >> 4) >= r->launch_first && line->state >> number / GOMPY_GROUP % 4 & 1)
+    {
+      uint32_t bytes = size < 4 ? ((1u << size) - 1) << (address & 3) : 15;
+      gompy_word *word = gompy_word_at (r->memory.words, number);
+      for (uint32_t n = 0; n < count; n++)
+        {
+          uint32_t who = (uint32_t) *gompy_word_who (word + n, GOMPY_READ);
+          int32_t epoch = *gompy_word_epoch (word + n, GOMPY_READ);
+          if (epoch < r->own_first || epoch >= r->run_first || who & GOMPY_WHO_STRONG
+              || bytes & ~gompy_who_bytes (who) || *gompy_word_epoch (word + n, GOMPY_WRITE) >= r->launch_first)
+            return 0;
+        }
+      return 1;
+    }
+  if (line->newest < r->own_first || line->loose_written >= r->settled)
+    return 0;
+  for (const struct gompy_row *row = line->rows; row < line->rows + GOMPY_ROWS && row->words; row++)
+    if (row->epoch < r->launch_first || !(row->words & words))
+      continue;
+    else if (row->who & GOMPY_ROW_WRITE)
+      {
+        if (row->epoch >= r->settled)
+          return 0;
+      }
+    else if (!(words & ~row->words) && row->epoch >= r->own_first && row->epoch < r->run_first
+             && !(row->who & GOMPY_WHO_STRONG))
+      return 1;
+  return 0;
+}
+
 /* It is of a place and of the line of an address from here on.  */
 static inline void
 gompy_note_begin (struct gompy_races *r, struct gompy_note *note, uint64_t address, uint64_t key, uint32_t site,

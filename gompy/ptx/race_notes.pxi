@@ -66,6 +66,9 @@ cdef void op_race_note(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t 
     if stores_watched or word & RACE_STRAYS:
         op_race_uniform(w, mask, address, word, unit, line)
         return
+    if (not word & RACE_WRITES and races.noting == w and races.noting_lanes == mask
+            and not gompy_race_flags_near(races, address) and gompy_note_needless(races, address, size)):
+        return
     site = note.site if note.line and note.key == key else site_number(w, unit, line)
     if races.sites[site].library:  # it is not remembered, so no note has to end for it
         if num_waiting:

@@ -175,6 +175,7 @@ cdef extern from "race_told.h" nogil:
 
 cdef extern from "race_notes.h" nogil:
     bint gompy_note_possible(const gompy_races *, uint64_t address, uint32_t size)
+    bint gompy_note_needless(const gompy_races *, uint64_t address, uint32_t size)
     void gompy_note_begin(gompy_races *, gompy_note *, uint64_t address, uint64_t key, uint32_t site, bint writes)
     void gompy_note_bytes(gompy_note *, uint64_t address, uint32_t size)
     gompy_note *gompy_note_ending(gompy_races *)
