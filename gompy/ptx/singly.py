@@ -11,6 +11,7 @@ behind the loop.
 
 from __future__ import annotations
 
+from . import unbranched
 from .access import in_memory
 from .backend import gathers_slowly
 from .emit import BITS, LLVM_TYPE, LONGEST, Emitter, Value
@@ -241,7 +242,10 @@ def store(em: Emitter, address: Value, value: Value) -> None:
     """A lane's store to global memory."""
     size = max(BITS[value.type] // 8, 1)
     if em.otherwise:
-        em.put(f"store {value.typed}, ptr {begin(em, address.text)}, align {size}")
+        place = begin(em, address.text)
+        if em.only:
+            place = unbranched.stored(em, place)
+        em.put(f"store {value.typed}, ptr {place}, align {size}")
         return
     raw = em.fit(value, "i64")
     em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))
@@ -366,9 +370,51 @@ class Loop:
         work = self.work
         work.block = block.index
         work.label(f"S{block.index}")
+        asked = self.statements(block.code)
+        arm = unbranched.arm_of(self.a, block, range(self.head, self.end + 1))
+        if arm is None:
+            self.finish(block)
+        else:
+            self.both_ways(block, arm)
+        if asked:
+            self.slowly(block.code, asked)
+            self.finish(block)
+
+    def both_ways(self, block: Block, arm: Block) -> None:
+        """A block's end and its arm, without a branch; with one from any access on that is not in device memory."""
+        work, join = self.work, arm.successors[0]
+        assert block.guard is not None
+        guard = work.load_register(block.guard)
+        if block.negated != (arm is not block.successors[0]):
+            guard = work.op("xor", guard, Value("i1", False, "true"))
+        made = bits_of([register for code in arm.code for register in defined(code)]) & self.a.live[join.index]
+        kept = {r: work.load_register(r) for r in self.slots if made >> r.number & 1}
+        work.only = guard.text
+        asked = self.statements(arm.code)
+        work.only = ""
+        for register, old in kept.items():
+            new = unbranched.chosen(work, guard.text, work.load_register(register), old)
+            work.put(f"store {new.typed}, ptr {self.slots[register]}")
+        self.edge(arm, join)
+        if not asked:
+            return
+        taken, not_taken = {at: work.fresh("taken") for at in asked}, work.fresh("not_taken")
+        for at, label in asked.items():
+            work.label(label)
+            work.put(f"br i1 {guard.text}, label %{taken[at]}, label %{not_taken}")
+        self.slowly(arm.code, taken)
+        self.edge(arm, join)
+        work.label(not_taken)
+        for register, old in kept.items():
+            work.put(f"store {old.typed}, ptr {self.slots[register]}")
+        self.edge(arm, join)
+
+    def statements(self, codes: list[Instruction | Call]) -> dict[int, str]:
+        """Instructions one after the other: where to go on, by the place of an access that is not in device memory."""
+        work = self.work
         asked: dict[int, str] = {}
         tested: set[object] = set()
-        for at, code in enumerate(block.code):
+        for at, code in enumerate(codes):
             memory = accessed(code)
             if memory is not None:
                 work.sure = memory.base in tested
@@ -379,18 +425,19 @@ class Loop:
                     tested.add(memory.base)
             work.statement(code)
             tested.difference_update(defined(code))
-        self.finish(block)
-        if not asked:
-            return
         work.otherwise, work.sure = "", False
-        for at, code in enumerate(block.code):
+        return asked
+
+    def slowly(self, codes: list[Instruction | Call], asked: dict[int, str]) -> None:
+        """Instructions from any of the places on, by the executor."""
+        work = self.work
+        for at, code in enumerate(codes):
             if at in asked:
                 if at != min(asked):
                     work.put(f"br label %{asked[at]}")
                 work.label(asked[at])
             if at >= min(asked):
                 work.statement(code)
-        self.finish(block)
 
     def finish(self, block: Block) -> None:
         """The end of a block."""
