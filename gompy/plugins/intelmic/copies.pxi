@@ -91,11 +91,14 @@ cdef bint copy_by_kernel(mic_device *d, bint to_device, char *host, char *device
 cdef bint copy_to_device(mic_device *d, void *to, const void *what, size_t n) noexcept nogil:
     """Copy to the device.  False after a message if the target isn't memory of the device."""
     if in_arena(d, to, n):
+        if d.control.exact == 0:
+            set_marks(d, <uintptr_t>to - d.base, n, MIC_MARK_GOOD)
         if n >= FIRST_SIZE:
             copy_in(d, <char *>to, <const char *>what, n)
         else:
             memcpy(host_view(d, to), what, n)
-        set_marks(d, <uintptr_t>to - d.base, n, MIC_MARK_GOOD)
+        if d.control.exact:
+            set_marks(d, <uintptr_t>to - d.base, n, MIC_MARK_GOOD)
         return True
     return copy_by_kernel(d, True, <char *>what, <char *>to, n)
 
@@ -103,6 +106,7 @@ cdef bint copy_to_device(mic_device *d, void *to, const void *what, size_t n) no
 cdef bint copy_from_device(mic_device *d, void *to, const void *what, size_t n) noexcept nogil:
     """Copy from the device."""
     if in_arena(d, what, n):
+        about_to_read(d, <uintptr_t>what - d.base, n)
         memcpy(to, host_view(d, what), n)
         return True
     return copy_by_kernel(d, False, <char *>to, <char *>what, n)
@@ -112,6 +116,8 @@ cdef bint copy_on_device(mic_device *d, void *to, const void *what, size_t n) no
     """Copy within the device."""
     cdef char *bounce
     if in_arena(d, to, n) and in_arena(d, what, n):
+        about_to_change(d, <uintptr_t>what - d.base, n)
+        about_to_change(d, <uintptr_t>to - d.base, n)
         memmove(host_view(d, to), host_view(d, what), n)
         copy_marks(d, <uintptr_t>to - d.base, <uintptr_t>what - d.base, n)
         return True
@@ -119,6 +125,7 @@ cdef bint copy_on_device(mic_device *d, void *to, const void *what, size_t n) no
         set_marks(d, <uintptr_t>to - d.base, n, MIC_MARK_GOOD)
         return copy_by_kernel(d, False, host_view(d, to), <char *>what, n)
     if in_arena(d, what, n):
+        about_to_read(d, <uintptr_t>what - d.base, n)
         return copy_by_kernel(d, True, host_view(d, what), <char *>to, n)
     bounce = <char *>malloc(n if n else 1)
     if bounce == NULL:
@@ -139,6 +146,7 @@ cdef bint fill_on_device(mic_device *d, void *to, int value, size_t n) noexcept 
     cdef char block[FILL_AT_ONCE]
     cdef size_t done = 0, part
     if in_arena(d, to, n):
+        about_to_change(d, <uintptr_t>to - d.base, n)
         memset(host_view(d, to), value, n)
         return True
     memset(block, value, sizeof(block))

@@ -10,6 +10,7 @@
 #define GOMPY_DEVICE_MARKS_H
 
 #include "gompy/native/access_size.h"
+#include "gompy/plugins/intelmic/page_marks.h"
 #include <errno.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -32,6 +33,7 @@ extern int omp_get_active_level (void), omp_get_num_teams (void);
 int mic_is_image_code (uintptr_t pc);
 
 static unsigned char *mic_marks;
+static struct mic_pages mic_marked_pages;
 static uint64_t mic_marked_size;
 static char *mic_marked_base;
 static const struct mic_outer *mic_outer;
@@ -57,13 +59,23 @@ mic_open_pages (uint64_t offset, uint64_t size)
   return mprotect (mic_marked_base, mic_marked_size, PROT_READ | PROT_WRITE) == 0;
 }
 
-/* The marks of a page, by its offset from the arena's begin, or NULL: it has none.  */
+/* MIC_PAGE_BYTES, or MIC_PAGE_ALL and the mark of all of a page.  */
+static unsigned
+mic_whole_page (uint64_t page)
+{
+  return page < mic_marked_size ? mic_page_state (&mic_marked_pages, page) : MIC_PAGE_BYTES;
+}
+
+/* The marks of a page's bytes, by its offset from the arena's begin, or NULL: it has none.  */
 static unsigned char *
 mic_page_marks (uint64_t page)
 {
   uint64_t address = (uintptr_t) mic_marked_base + page;
   if (page < mic_marked_size)
-    return mic_marks + page;
+    {
+      mic_write_out (&mic_marked_pages, page, 1);
+      return mic_marks + page;
+    }
   for (uint32_t i = 0; i < mic_outer->count && i < MIC_OUTER_PAGES; i++)
     if (mic_outer->pages[i] == address)
       return mic_marks + mic_marked_size + i * 4096ull;
@@ -73,8 +85,11 @@ mic_page_marks (uint64_t page)
 static int
 mic_page_in_use (uint64_t page)
 {
-  const unsigned char *m = mic_page_marks (page);
-  if (m == NULL)
+  const unsigned char *m;
+  unsigned whole = mic_whole_page (page);
+  if (whole != MIC_PAGE_BYTES)
+    return whole != MIC_PAGE_ALL + MIC_MARK_CLOSED;
+  if ((m = mic_page_marks (page)) == NULL)
     return 0;
   return m[0] || memcmp (m, m + 1, 4095) != 0;
 }
@@ -82,9 +97,12 @@ mic_page_in_use (uint64_t page)
 static int
 mic_page_doubtful (uint64_t page)
 {
-  const unsigned char *marks = mic_page_marks (page);
+  const unsigned char *marks;
+  unsigned whole = mic_whole_page (page);
   uint64_t word, any = 0;
-  if (marks == NULL)
+  if (whole != MIC_PAGE_BYTES)
+    return (int) ((whole - MIC_PAGE_ALL) & 2);
+  if ((marks = mic_page_marks (page)) == NULL)
     return 0;  /* its image has gone */
   for (unsigned i = 0; i < 4096; i += 8)
     {
@@ -95,12 +113,14 @@ mic_page_doubtful (uint64_t page)
 }
 
 /* Nothing more is known of pages, several of the arena or one.  */
-static __attribute__ ((optimize ("O3"))) void
+static void
 mic_forget_pages (uint64_t page, uint64_t size)
 {
-  unsigned char *marks = mic_page_marks (page);
-  for (uint64_t i = 0; i < size; i++)
-    marks[i] = marks[i] > MIC_MARK_GOOD ? MIC_MARK_GOOD : marks[i];
+  if (page >= mic_marked_size)
+    mic_forget_bytes (mic_page_marks (page));
+  else
+    for (uint64_t i = 0; i < size; i += MIC_PAGE)
+      mic_forget_marks (&mic_marked_pages, page + i);
   mic_open_pages (page, size);
 }
 
@@ -114,7 +134,11 @@ mic_forget_page (uint64_t page)
 static int
 mic_page_unset (uint64_t page)
 {
-  const unsigned char *m = mic_page_marks (page);
+  const unsigned char *m;
+  unsigned whole = mic_whole_page (page);
+  if (whole != MIC_PAGE_BYTES)
+    return whole == MIC_PAGE_ALL + MIC_MARK_UNSET;
+  m = mic_page_marks (page);
   return m[0] == MIC_MARK_UNSET && memcmp (m, m + 1, 4095) == 0;
 }
 
@@ -220,6 +244,7 @@ mic_may_step (uint64_t page, int writes)
 static void
 mic_step (uint64_t page, ucontext_t *context)
 {
+  mic_page_marks (page);
   mic_open_pages (page, 4096);
   mic_stepping[mic_stepping_count++] = page;
   context->uc_mcontext.gregs[REG_EFL] |= MIC_TRAP_FLAG;
@@ -361,6 +386,7 @@ mic_watch_marks (unsigned char *marks, void *base, uint64_t size, const struct m
   mic_outer = outer;
   mic_marks = marks;
   mic_marked_base = base;
+  mic_marked_pages = (struct mic_pages){ marks, NULL, NULL, 0 };
   mic_marked_size = size;
 }
 

@@ -47,6 +47,7 @@ from gompy.native.profiling cimport (
 
 cdef extern from *:
     """
+    #include "gompy/plugins/intelmic/page_marks.h"
     #define MIC_DEVICES 64
     struct host_image
     {
@@ -91,6 +92,7 @@ cdef extern from *:
       int files;
       int guarded;            /* GOMPY_CHECK */
       unsigned char *marks;   /* of the arena's bytes, or NULL; see marks.pxi */
+      struct mic_pages pages; /* with them, those of whole pages */
       struct mic_outer_kept *outer_kept; /* of outer_marks.pxi */
       int exact;              /* there are images that tell of their accesses (-foffload-check) */
       int inexact_told;       /* one came later than the device, and that has been told */
@@ -173,6 +175,7 @@ cdef extern from *:
         char preload[64]
         int guarded
         unsigned char *marks
+        mic_pages pages
         mic_outer_kept *outer_kept
         int exact
         int inexact_told

@@ -22,15 +22,6 @@ cdef extern from *:
     #define GUARD_SURE_SMALL 4u /* of an object of at most GUARD_SMALL bytes */
     #define GUARD_SMALL 4096u
 
-    /* Fill SIZE bytes, a multiple of 8, of a device's memory; OFFSET: theirs there, too.  */
-    static void
-    mic_fill (char *to, uint64_t offset, size_t size)
-    {
-      uint64_t word = mic_filled_with (offset);
-      for (size_t i = 0; i < size; i += 8, word += MIC_SPREAD)
-        memcpy (to + i, &word, 8);
-    }
-
     /* Mark bytes that are as they were filled.  A few words at once, so that the compiler makes vectors of them.  */
     static __attribute__ ((optimize ("O3"))) void
     mic_find_filled (const char *memory, uint64_t offset, unsigned char *restrict unset, size_t size)
@@ -79,7 +70,6 @@ cdef extern from *:
     }
     """
     uint64_t GUARD_IDLE_BYTES
-    void mic_fill(char *to, uint64_t offset, size_t size) nogil
     void mic_find_filled(const char *memory, uint64_t offset, unsigned char *unset, size_t size) nogil
     void mic_leave_sure(unsigned char *unset, uint64_t offset, size_t size) nogil
 
@@ -158,16 +148,17 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
         set_marks(d, offset, inside, around)
         set_marks(d, start, size, MIC_MARK_GOOD if own else MIC_MARK_UNSET)
         set_marks(d, start + size, room - inside - size, around)
-    if d.control.spread:
-        mic_fill(d.memory + start, start, bytes)
+    if d.marks == NULL or own:
+        mic_fill(d.memory + start, start, bytes, d.control.spread)
     else:
-        memset(d.memory + start, MIC_FILL, bytes)
+        fill_new(&d.pages, start, bytes)
     return start
 
 
 cdef void find_unset(mic_device *d, uint64_t offset, unsigned char *unset, size_t n) noexcept nogil:
     """Which bytes nothing has written since their block was allocated; what is not certain is left out."""
     cdef size_t i
+    about_to_read(d, offset, n)
     mic_find_filled(d.memory, offset, unset, n)
     if d.control.exact == 0:
         mic_leave_sure(unset, offset, n)
@@ -233,12 +224,41 @@ cdef bint mark_bytes(unsigned char *marks, const unsigned char *stale, size_t n,
     return any
 
 
+cdef inline bint is_all_good(mic_device *d, uint64_t offset) noexcept nogil:
+    """Whether nothing in a page of the arena can be out of date, as it has one mark."""
+    return page_state(&d.pages, offset & ~(GUARD_PAGE - 1)) != MIC_PAGE_BYTES
+
+
 cdef void mark_stale(mic_device *d, uint64_t offset, const unsigned char *stale, size_t n) noexcept nogil:
     """Mark those bytes that the host has changed, and close their pages; those that are no longer so are good."""
-    cdef uint64_t first = 0, last = 0
-    if not mark_bytes(d.marks + offset, stale, n, &first, &last):
+    cdef uint64_t first = 0, last = 0, low = 0, high = 0, done = 0, part
+    cdef bint any = False
+    while done < n:
+        part = min(n - done, GUARD_PAGE - (offset + done) % GUARD_PAGE)
+        if not is_all_good(d, offset + done) or memchr(stale + done, 1, part) != NULL:
+            about_to_change(d, offset + done, part)
+            if mark_bytes(d.marks + offset + done, stale + done, part, &low, &high):
+                first = first if any else done + low
+                last = done + high
+                any = True
+        done += part
+    if not any:
         return
     changed_marks(d, offset + first, last + 1 - first)
     if not d.control.exact:
         first = (offset + first) & ~(GUARD_PAGE - 1)
         open_pages(d, first, page_up(offset + last + 1) - first, False)
+
+
+cdef void stale_left(mic_device *d, uint64_t offset, unsigned char *stale, size_t n) noexcept nogil:
+    """Clear those of the bytes that are out of date no longer."""
+    cdef uint64_t done = 0, part
+    cdef size_t i
+    while done < n:
+        part = min(n - done, GUARD_PAGE - (offset + done) % GUARD_PAGE)
+        if is_all_good(d, offset + done):
+            memset(stale + done, 0, part)
+        else:
+            for i in range(done, done + part):
+                stale[i] &= d.marks[offset + i] == <unsigned char>MIC_MARK_STALE
+        done += part

@@ -19,7 +19,7 @@ cdef unsigned kept_of_memory(mic_device *d) noexcept nogil:
     """How many addresses a device process that is about to be started needs for each byte of its memory."""
     if d.preload[0] or not checks_wanted():
         return 1
-    return MIC_EXACT_BYTES if d.exact else 2  # itself and its mark
+    return MIC_EXACT_BYTES if d.exact else 3  # itself, its mark, and itself where it is filled
 
 
 cdef void open_marks(mic_device *d) noexcept nogil:
@@ -34,24 +34,25 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     if d.control.guarded == 0 or d.control.tool != 0 or gompy_is_traced():
         return
     p = <void *>-1
-    if gompy_resize(d.file.fd, begin + <off_t>(d.size + MIC_OUTER_BYTES)) == 0:
-        p = gompy_map_sparse(NULL, d.size + MIC_OUTER_BYTES, MAP_SHARED, d.file.fd, begin)
+    if gompy_resize(d.file.fd, begin + <off_t>(marks_size(d.size))) == 0:
+        p = gompy_map_sparse(NULL, marks_size(d.size), MAP_SHARED, d.file.fd, begin)
     if p == <void *>-1:
         GOMP_PLUGIN_error(b"device %d (intelmic): no room for what GOMPY_CHECK keeps of %zu MiB of memory: %s%s; "
                           b"no stale or unset data, no race is found: set OFFLOAD_EMUL_MEM to less", d.number,
                           <size_t>(d.size >> 20), strerror(errno), gompy_limit_hint(errno))
         return
-    madvise(p, d.size + MIC_OUTER_BYTES, MADV_DONTDUMP)
-    madvise(p, d.size + MIC_OUTER_BYTES, MADV_DONTFORK)
+    madvise(p, marks_size(d.size), MADV_DONTDUMP)
+    madvise(p, marks_size(d.size), MADV_DONTFORK)
     d.marks = <unsigned char *>p
     d.control.marked = 1
     d.control.exact = d.exact
+    open_pages_marks(&d.pages, d.marks, d.memory, d.size, d.exact, d.control.spread)
 
 
 cdef void changed_marks(mic_device *d, uint64_t offset, uint64_t n) noexcept nogil:
-    """Count a change, after it, by which bytes may no longer be good."""
+    """Count a change, after it, by which bytes may no longer be good: images that tell of their accesses look."""
     cdef uint64_t first = offset >> MIC_CHANGE_SHIFT, last = (offset + n - 1) >> MIC_CHANGE_SHIFT, i
-    if n == 0:
+    if n == 0 or not d.control.exact:
         return
     if last - first >= <uint64_t>MIC_CHANGES:
         first = last - <uint64_t>MIC_CHANGES + 1
@@ -60,10 +61,23 @@ cdef void changed_marks(mic_device *d, uint64_t offset, uint64_t n) noexcept nog
 
 
 cdef inline void set_marks(mic_device *d, uint64_t offset, uint64_t n, int mark) noexcept nogil:
+    """Give bytes a mark; before they are written, where that is MIC_MARK_GOOD and images do not tell of accesses."""
     if d.marks != NULL:
-        memset(d.marks + offset, mark, n)
+        mark_range(&d.pages, offset, n, mark)
         if mark != MIC_MARK_GOOD:
             changed_marks(d, offset, n)
+
+
+cdef inline void about_to_read(mic_device *d, uint64_t offset, uint64_t n) noexcept nogil:
+    """The host is about to read memory of the arena, which nothing may have filled yet."""
+    if d.marks != NULL:
+        write_out_unset(&d.pages, offset, n)
+
+
+cdef inline void about_to_change(mic_device *d, uint64_t offset, uint64_t n) noexcept nogil:
+    """It is about to write there, and marks each byte then."""
+    if d.marks != NULL:
+        write_out(&d.pages, offset, n)
 
 
 cdef extern from * nogil:
@@ -108,6 +122,7 @@ cdef void know_arguments(mic_device *d, uint64_t offset) noexcept nogil:
     """
     cdef uint64_t i
     if offset < d.size and not is_words_block(d, offset):
+        about_to_change(d, offset, 1)
         for i in range(offset, page_up(offset + 1)):
             if d.marks[i] == <unsigned char>MIC_MARK_UNSET:
                 d.marks[i] = <unsigned char>MIC_MARK_GOOD

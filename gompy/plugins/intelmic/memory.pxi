@@ -124,7 +124,7 @@ cdef void release_memory(mic_device *d) noexcept nogil:
     arena_close(&d.large)
     munmap(d.control, MIC_CONTROL_SIZE + d.size)
     if d.marks != NULL:
-        munmap(d.marks, d.size + MIC_OUTER_BYTES)
+        munmap(d.marks, marks_size(d.size))
     free_outer(d)
     gompy_close_kept(&d.file)
     d.control = NULL

@@ -10,6 +10,7 @@ include "waiting.pxi"
 include "files.pxi"
 include "../memory_file.pxi"
 include "arena.pxi"
+include "page_marks.pxi"
 include "devices.pxi"
 include "first_touch.pxi"
 include "processes.pxi"
@@ -238,6 +239,8 @@ cdef public char *gompy_device_view(int number, const void *p, size_t n, bint wr
         if is_fresh(d, <uintptr_t>p - d.base, n):
             return NULL  # GOMP_OFFLOAD_host2dev knows how to make the pages
         set_marks(d, <uintptr_t>p - d.base, n, MIC_MARK_GOOD)
+    else:
+        about_to_read(d, <uintptr_t>p - d.base, n)
     return host_view(d, p)
 
 
@@ -307,12 +310,10 @@ cdef public bint gompy_stale_left(int number, uintptr_t start, unsigned char *st
     Not part of GCC's interface.
     """
     cdef mic_device *d = device_of(number)
-    cdef size_t i
-    if not in_arena(d, <void *>start, size):
+    if in_arena(d, <void *>start, size):
+        stale_left(d, start - d.base, stale, size)
+    else:
         outer_left(d, start, stale, size)
-        return True
-    for i in range(size):
-        stale[i] &= d.marks[start - d.base + i] == <unsigned char>MIC_MARK_STALE
     return True
 
 
@@ -337,6 +338,7 @@ cdef public bint gompy_use_memory(int number, uintptr_t start, size_t size,
     cdef mic_device *d = device_of(number)
     if not in_arena(d, <void *>start, size):
         return False
+    about_to_read(d, start - d.base, size)
     use(d.memory + (start - d.base), size, data)
     return True
 

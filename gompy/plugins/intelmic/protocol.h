@@ -123,8 +123,9 @@ struct mic_queue
 #define MIC_LOOKS 1u   /* a worker looks at `tail` all the time */
 #define MIC_PATROLS 2u /* one does so now and then, while others run regions */
 
-/* What is known of each byte of the arena (GOMPY_CHECK): marks lie behind the arena in the memfd, a byte each.  A page
-   is without access until it is used; then the device looks at its marks.  device_marks.h has what follows.  */
+/* What is known of each byte of the arena (GOMPY_CHECK): marks lie behind the arena in the memfd, a byte each; behind
+   those, of pages of images (below) and of whole pages (page_marks.h).  A page is without access until it is used; then
+   the device looks at its marks.  device_marks.h has what follows.  */
 #define MIC_MARK_CLOSED 0 /* not in use */
 #define MIC_MARK_GOOD 1
 #define MIC_MARK_UNSET 2 /* nothing has written it */
