@@ -56,6 +56,7 @@ RESULTS = {
     "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE": (708, "cannot set while device is active in this process"),
     "CUDA_ERROR_CONTEXT_IS_DESTROYED": (709, "context is destroyed"),
     "CUDA_ERROR_ASSERT": (710, "device-side assert triggered"),
+    "CUDA_ERROR_TOO_MANY_PEERS": (711, "peer mapping resources exhausted"),
     "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED": (712, "part or all of the requested memory range is already mapped"),
     "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED": (713, "pointer does not correspond to a registered memory region"),
     "CUDA_ERROR_HARDWARE_STACK_ERROR": (714, "hardware stack error"),

@@ -165,4 +165,6 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
                      words)
         else:
             snprintf(text, size, b"%llu bytes before a %s", <unsigned long long>(n.start - address), words)
+        if user != NULL and g != <gpu *>user:
+            describe_other(<gpu *>user, g, address, n, text, size)
     pthread_mutex_unlock(&memory_lock)

@@ -393,25 +393,3 @@ cdef public int cuCtxSynchronize_v2(void *p) noexcept nogil:
     if (<context *>p).failure == CUDA_SUCCESS:
         wait_for_context(<context *>p)
     return (<context *>p).failure
-
-
-cdef public int cuCtxEnablePeerAccess(void *p, unsigned flags) noexcept nogil:
-    """Kernels of the current context get at another device's memory: not with this executor."""
-    cdef context *c
-    cdef int r = current_context(&c)
-    if r != CUDA_SUCCESS:
-        return r
-    if flags != 0:
-        return CUDA_ERROR_INVALID_VALUE
-    if not is_handle(CONTEXT, p):
-        return CUDA_ERROR_INVALID_CONTEXT
-    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
-
-
-cdef public int cuCtxDisablePeerAccess(void *p) noexcept nogil:
-    """It is never enabled."""
-    cdef context *c
-    cdef int r = current_context(&c)
-    if r != CUDA_SUCCESS:
-        return r
-    return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED if is_handle(CONTEXT, p) else CUDA_ERROR_INVALID_CONTEXT

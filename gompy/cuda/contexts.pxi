@@ -2,6 +2,7 @@
 
 cdef enum:
     CONTEXT_STACK = 64
+    MAX_PEERS = 16
 
 cdef struct stream             # streams.pxi
 cdef struct capture            # captures.pxi
@@ -10,6 +11,10 @@ cdef struct node
 cdef struct module
 cdef struct array              # arrays.pxi
 cdef struct mipmap             # mipmaps.pxi
+
+cdef struct peer:              # a context whose device's memory kernels may use
+    void *of
+    uint64_t serial
 
 cdef struct context:
     handle_head head
@@ -25,6 +30,8 @@ cdef struct context:
     module *modules            # guarded by driver_lock
     array *arrays              # guarded by work_lock, as the next
     mipmap *mipmaps
+    peer peers[MAX_PEERS]      # guarded by memory_lock
+    int peer_count
 
 cdef extern from *:
     """

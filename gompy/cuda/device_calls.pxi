@@ -162,31 +162,6 @@ cdef public int cuDeviceGetByPCIBusId(int *to, const char *text) noexcept nogil:
     return CUDA_ERROR_INVALID_DEVICE
 
 
-cdef public int cuDeviceCanAccessPeer(int *to, int number, int other) noexcept nogil:
-    """No: kernels see their own device's memory only."""
-    cdef gpu *g = NULL
-    cdef int r = enter_device(number, &g)
-    if r == CUDA_SUCCESS:
-        r = enter_device(other, &g)
-    if r != CUDA_SUCCESS:
-        return r
-    if to == NULL:
-        return CUDA_ERROR_INVALID_VALUE
-    to[0] = 0
-    return CUDA_SUCCESS
-
-
-cdef public int cuDeviceGetP2PAttribute(int *to, int kind, int number, int other) noexcept nogil:
-    """Kernels see their own device's memory only, so there is nothing of the kind between two devices."""
-    cdef int r = cuDeviceCanAccessPeer(to, number, other)
-    if r == CUDA_SUCCESS and (
-        number == other
-        or not CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK <= kind <= CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED
-    ):
-        r = CUDA_ERROR_INVALID_VALUE
-    return r
-
-
 cdef public int cuDevicePrimaryCtxRetain(void **to, int number) noexcept nogil:
     """The device's primary context, made if need be; it isn't made current."""
     cdef gpu *g = NULL

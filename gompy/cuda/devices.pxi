@@ -16,6 +16,7 @@ cdef struct gpu:
     uint64_t base, window      # all its addresses
     uint64_t bytes             # size of its memory
     uint64_t heap_limit
+    bint used                  # there has been a context
     bint heap_begun            # device code has called malloc since the last context began
     area memory
     gompy_kept shared_file     # pages of memory that other processes may open (sharing.pxi)
@@ -52,6 +53,9 @@ cdef uint32_t order_seed        # GOMPY_CUDA_SEED
 cdef uint64_t wanted_address    # GOMPY_CUDA_ADDRESS, of the first device; 0: anywhere
 cdef int host_processors       # that this process may use
 cdef uint32_t streams_made     # so far: a stream's number
+cdef uint32_t devices_used       # on which contexts have been made
+cdef bint peers_denied         # GOMPY_CUDA_PEERS=0
+cdef bint side_by_side         # the devices' windows are one row of addresses
 
 
 cdef inline bint memory_guarded() noexcept nogil:
@@ -71,6 +75,11 @@ cdef int device_number(gpu *g) noexcept nogil:
         if &gpus[visible[i]] == g:
             return i
     return -1
+
+
+cdef inline uint32_t reader_bit(const gpu *g) noexcept nogil:
+    """A device's bit in sets of devices (peers.pxi)."""
+    return <uint32_t>1 << g.ordinal
 
 
 cdef inline int gpu_slot(int ordinal) noexcept nogil:

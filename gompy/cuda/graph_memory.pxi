@@ -46,8 +46,8 @@ cdef void note_graph_bytes(gpu *g) noexcept nogil:
         g.graph_reserved_high = reserved
 
 
-cdef graph_memory *new_graph_memory(gpu *g, size_t size) noexcept nogil:
-    """A block that is not allocated yet; NULL: no memory."""
+cdef graph_memory *new_graph_memory(gpu *g, size_t size, uint32_t readers) noexcept nogil:
+    """A block that is not allocated yet, for other devices, too; NULL: no memory."""
     global graph_memories
     cdef graph_memory *m = <graph_memory *>calloc(1, sizeof(graph_memory))
     cdef block *n
@@ -57,6 +57,7 @@ cdef graph_memory *new_graph_memory(gpu *g, size_t size) noexcept nogil:
     n = area_alloc(&g.memory, size, 512, GRAPH_MEMORY, NULL)
     if n != NULL:
         m.address, m.size, m.device = n.start, size, g
+        n.readers = readers
     pthread_mutex_unlock(&memory_lock)
     if n == NULL:
         free(m)

@@ -9,9 +9,8 @@ cdef struct allocation_node:   # CUDA_MEM_ALLOC_NODE_PARAMS
     CUdeviceptr address
 
 
-cdef int check_allocation(const allocation_node *of, gpu **to) noexcept nogil:
-    """Whose memory it is to be: a device's, for that device."""
-    cdef gpu *g
+cdef int check_allocation(const allocation_node *of, gpu **to, uint32_t *readers) noexcept nogil:
+    """Whose memory it is to be: a device's, and which other devices may use it."""
     cdef size_t i
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
@@ -26,16 +25,14 @@ cdef int check_allocation(const allocation_node *of, gpu **to) noexcept nogil:
     if to[0] == NULL:
         return CUDA_ERROR_INVALID_DEVICE
     for i in range(of.accesses):
-        g = visible_device(of.access[i].location.number)
-        if of.access[i].location.kind != CU_MEM_LOCATION_TYPE_DEVICE or g == NULL:
-            return CUDA_ERROR_INVALID_VALUE
-        if g != to[0] and of.access[i].flags != 0:
-            return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
-    return CUDA_SUCCESS
+        r = change_readers(&of.access[i], to[0], readers)
+        if r != CUDA_SUCCESS:
+            break
+    return r
 
 
 cdef int add_memory_node(void **to, void *p, void **before, const uint64_t *edges, size_t count, int kind, int r,
-                         gpu *g, size_t size, CUdeviceptr *address) noexcept nogil:
+                         gpu *g, size_t size, uint32_t readers, CUdeviceptr *address) noexcept nogil:
     """Add a node that allocates or frees, if its parameters were good."""
     cdef node_list known
     cdef node *n = NULL
@@ -53,7 +50,7 @@ cdef int add_memory_node(void **to, void *p, void **before, const uint64_t *edge
         if n == NULL:
             r = CUDA_ERROR_OUT_OF_MEMORY
     if r == CUDA_SUCCESS and m == NULL:
-        m = new_graph_memory(g, size)
+        m = new_graph_memory(g, size, readers)
         if m == NULL:
             remove_node(n)
             r = CUDA_ERROR_OUT_OF_MEMORY
@@ -69,15 +66,16 @@ cdef int add_memory_node(void **to, void *p, void **before, const uint64_t *edge
 cdef public int cuGraphAddMemAllocNode(void **to, void *p, void **before, size_t n, allocation_node *of) noexcept nogil:
     """Memory for what comes after it; the address is known at once."""
     cdef gpu *g = NULL
-    cdef int r = check_allocation(of, &g)
+    cdef uint32_t readers = 0
+    cdef int r = check_allocation(of, &g, &readers)
     if r != CUDA_SUCCESS:
         return r
-    return add_memory_node(to, p, before, NULL, n, CU_GRAPH_NODE_TYPE_MEM_ALLOC, r, g, of.size, &of.address)
+    return add_memory_node(to, p, before, NULL, n, CU_GRAPH_NODE_TYPE_MEM_ALLOC, r, g, of.size, readers, &of.address)
 
 
 cdef public int cuGraphAddMemFreeNode(void **to, void *p, void **before, size_t n, CUdeviceptr address) noexcept nogil:
     """Free memory of this graph or of another."""
-    return add_memory_node(to, p, before, NULL, n, CU_GRAPH_NODE_TYPE_MEM_FREE, api_state(), NULL, 0, &address)
+    return add_memory_node(to, p, before, NULL, n, CU_GRAPH_NODE_TYPE_MEM_FREE, api_state(), NULL, 0, 0, &address)
 
 
 cdef int add_any_node(void **to, void *p, void **before, const uint64_t *edges, size_t n,
@@ -85,15 +83,16 @@ cdef int add_any_node(void **to, void *p, void **before, const uint64_t *edges, 
     """A node of any kind; the parameters of one that allocates get its address."""
     cdef node_form f
     cdef gpu *g = NULL
+    cdef uint32_t readers = 0
     cdef int r
     if of != NULL and of.kind == CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-        r = check_allocation(<allocation_node *>&of.of, &g)
+        r = check_allocation(<allocation_node *>&of.of, &g, &readers)
         if r != CUDA_SUCCESS:
             return r
         return add_memory_node(to, p, before, edges, n, of.kind, r, g, (<allocation_node *>&of.of).size,
-                               &(<allocation_node *>&of.of).address)
+                               readers, &(<allocation_node *>&of.of).address)
     if of != NULL and of.kind == CU_GRAPH_NODE_TYPE_MEM_FREE:
-        return add_memory_node(to, p, before, edges, n, of.kind, api_state(), NULL, 0, <CUdeviceptr *>&of.of)
+        return add_memory_node(to, p, before, edges, n, of.kind, api_state(), NULL, 0, 0, <CUdeviceptr *>&of.of)
     if of != NULL and of.kind == CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return add_conditional(to, p, before, edges, n, <conditional_node *>&of.of)
     memset(&f, 0, sizeof(f))

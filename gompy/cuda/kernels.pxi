@@ -26,6 +26,7 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     purpose (abort, assert, Fortran's ERROR STOP), and their runtime says so."""
     global printed
     cdef ptx_error failure
+    cdef ptx_memory seen
     cdef gpu *g = f.of.of.device
     cdef int r
     failure.message[0] = 0
@@ -38,6 +39,10 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
             return CUDA_ERROR_OUT_OF_MEMORY
         memset(<void *>config.workspace, 0, 2 * sizeof(uint32_t))
         mark_shadow(config.workspace, 2 * sizeof(uint32_t), SHADOW_WRITTEN)
+    config.memory = NULL
+    if gpu_count > 1:
+        see_memory(f.of.of, &seen)
+        config.memory = &seen
     r = ptx.launch(f.code, config, &failure)
     if config.together:
         free_block_at(config.workspace, ALLOCATION, ALLOCATION)

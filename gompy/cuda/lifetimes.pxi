@@ -18,6 +18,9 @@ cdef int create_context(gpu *g, unsigned flags, bint primary, context **to) noex
     c.cache_config = 0
     c.shared_config = 1
     g.heap_begun = False
+    if not g.used:
+        g.used = True
+        add32(&devices_used, 1, RELAXED)
     c.default_stream = create_stream(c, 0, 0)
     if c.default_stream == NULL:
         free_handle(CONTEXT, c)

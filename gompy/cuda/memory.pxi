@@ -177,6 +177,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     n.owner = owner
     n.length = length
     n.flags = 0
+    n.readers = 0
     n.opened = 0
     n.pins = 0
     n.stays_open = False
@@ -333,7 +334,7 @@ cdef void area_free(area *a, block *n, bint settled) noexcept nogil:
         unlist_living(a, n)
         mark_shadow(n.start, n.length, 0)
         n.flags = 0
-        if n.use == HEAP or memory_guarded() or (streams_made and not settled):
+        if n.use == HEAP or memory_guarded() or devices_used > 1 or (streams_made and not settled):
             close_pages(n)
             quarantine_block(a, n)
             return

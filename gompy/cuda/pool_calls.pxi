@@ -62,7 +62,7 @@ cdef int take_from_pool(pool *p, context *c, size_t size, CUdeviceptr *to) noexc
     return r
 
 
-cdef int capture_allocation(stream *s, gpu *g, size_t size, CUdeviceptr *to, bint *taken) noexcept nogil:
+cdef int capture_allocation(stream *s, pool *p, size_t size, CUdeviceptr *to, bint *taken) noexcept nogil:
     """Memory in the order of a stream that is captured: a node, if it is.  Without work_lock."""
     cdef capture *c = NULL
     cdef graph_memory *m = NULL
@@ -78,7 +78,7 @@ cdef int capture_allocation(stream *s, gpu *g, size_t size, CUdeviceptr *to, bin
         c.spoilt = True
         r = CUDA_ERROR_NOT_SUPPORTED
     elif r == CUDA_SUCCESS and c != NULL:
-        m = new_graph_memory(g, size)
+        m = new_graph_memory(p.device, size, p.readers)
         n = capture_node(s, CU_GRAPH_NODE_TYPE_MEM_ALLOC, NULL, 0) if m != NULL else NULL
         if n != NULL:
             know_memory(n, m)
@@ -102,7 +102,7 @@ cdef public int cuMemAllocFromPoolAsync(CUdeviceptr *to, size_t size, void *p, v
         return r
     if to == NULL or size == 0 or not is_handle(POOL, p):
         return CUDA_ERROR_INVALID_VALUE
-    r = capture_allocation(s, (<pool *>p).device, size, to, &taken)
+    r = capture_allocation(s, <pool *>p, size, to, &taken)
     if not taken:
         r = take_from_pool(<pool *>p, s.of, size, to)
         if r == CUDA_SUCCESS:
@@ -123,7 +123,7 @@ cdef public int cuMemAllocAsync(CUdeviceptr *to, size_t size, void *queue) noexc
         return CUDA_ERROR_OUT_OF_MEMORY
     if to == NULL or size == 0:
         return CUDA_ERROR_INVALID_VALUE
-    r = capture_allocation(s, s.of.device, size, to, &taken)
+    r = capture_allocation(s, p, size, to, &taken)
     if not taken:
         r = take_from_pool(p, s.of, size, to)
         if r == CUDA_SUCCESS:
@@ -263,34 +263,58 @@ cdef public int cuMemPoolSetAttribute(void *p, int which, void *value) noexcept 
     return r
 
 
+cdef int change_readers(const pool_access *wanted, const gpu *of, uint32_t *readers) noexcept nogil:
+    """What a set of devices becomes by what is wanted; it stays where that is refused.  A device has its own memory
+    always."""
+    cdef gpu *g = visible_device(wanted.location.number)
+    if wanted.location.kind != CU_MEM_LOCATION_TYPE_DEVICE or g == NULL:
+        return CUDA_ERROR_INVALID_VALUE
+    if g == of:
+        return CUDA_SUCCESS if wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE else CUDA_ERROR_INVALID_VALUE
+    if wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE:
+        readers[0] &= ~reader_bit(g)
+    elif not can_be_peers(g, of):
+        return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+    elif wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE:
+        readers[0] |= reader_bit(g)
+    else:
+        return CUDA_ERROR_NOT_SUPPORTED if wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READ else CUDA_ERROR_INVALID_VALUE
+    return CUDA_SUCCESS
+
+
 cdef public int cuMemPoolSetAccess(void *p, const pool_access *wanted, size_t n) noexcept nogil:
-    """The pool's own device has it always, another one never."""
+    """Which devices' kernels may use what is allocated from the pool, before and from now on: its own always, others
+    none at first.  Reading alone: CUDA_ERROR_NOT_SUPPORTED."""
     cdef pool *of = NULL
-    cdef gpu *g
+    cdef uint32_t readers
     cdef size_t i
     cdef int r = enter_pool(p, &of)
     if r != CUDA_SUCCESS:
         return r
     if wanted == NULL and n:
         return CUDA_ERROR_INVALID_VALUE
+    readers = of.readers
     for i in range(n):
-        g = visible_device(wanted[i].location.number)
-        if wanted[i].location.kind != CU_MEM_LOCATION_TYPE_DEVICE or g == NULL:
-            return CUDA_ERROR_INVALID_VALUE
-        if g == of.device and wanted[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE:
-            return CUDA_ERROR_INVALID_VALUE
-        if g != of.device and wanted[i].flags != 0:
-            return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+        r = change_readers(&wanted[i], of.device, &readers)
+        if r != CUDA_SUCCESS:
+            return r
+    pthread_mutex_lock(&memory_lock)
+    of.readers = readers
+    pthread_mutex_unlock(&memory_lock)
     return CUDA_SUCCESS
 
 
 cdef public int cuMemPoolGetAccess(int *to, void *p, const pool_location *location) noexcept nogil:
-    """CU_MEM_ACCESS_FLAGS_PROT_READWRITE for the pool's own device, else none."""
+    """CU_MEM_ACCESS_FLAGS_PROT_READWRITE for the pool's own device and those that were given it, else none."""
     cdef pool *of = NULL
+    cdef gpu *g
     cdef int r = enter_pool(p, &of)
     if r != CUDA_SUCCESS:
         return r
     if to == NULL or location == NULL or location.kind != CU_MEM_LOCATION_TYPE_DEVICE:
         return CUDA_ERROR_INVALID_VALUE
-    to[0] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE if visible_device(location.number) == of.device else 0
+    g = visible_device(location.number)
+    to[0] = CU_MEM_ACCESS_FLAGS_PROT_NONE
+    if g != NULL and (g == of.device or of.readers & reader_bit(g)):
+        to[0] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     return CUDA_SUCCESS

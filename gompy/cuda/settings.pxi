@@ -136,6 +136,17 @@ cdef bint read_seed() noexcept nogil:
     return True
 
 
+cdef bint read_peers() noexcept nogil:
+    """GOMPY_CUDA_PEERS: whether kernels can use other devices' memory.  False after a message."""
+    global peers_denied
+    cdef const char *text = secure_getenv(b"GOMPY_CUDA_PEERS")
+    peers_denied = text != NULL and strcmp(text, b"0") == 0
+    if text == NULL or text[0] == 0 or peers_denied or strcmp(text, b"1") == 0:
+        return True
+    complain_setting(b"GOMPY_CUDA_PEERS", text, b"neither 0 nor 1")
+    return False
+
+
 cdef bint read_address() noexcept nogil:
     """GOMPY_CUDA_ADDRESS: where the first device's memory is to be, a hexadecimal number.  False after a message."""
     global wanted_address
@@ -187,7 +198,7 @@ cdef bint read_settings() noexcept nogil:
         complain_setting(b"GOMPY_CUDA_VERSION", secure_getenv(b"GOMPY_CUDA_VERSION"),
                          b"not a version of CUDA such as 12.4")
         return False
-    if not read_seed() or not read_address():
+    if not read_seed() or not read_peers() or not read_address():
         return False
     text = secure_getenv(b"GOMPY_CUDA_ARCH")
     if text != NULL and text[0]:

@@ -32,51 +32,98 @@ cdef uint64_t virtual_space(gpu *g) noexcept nogil:
 
 
 cdef enum:
+    RACE_ROW_SHIFT = 43            # 8 TiB: of more addresses not all accesses are remembered in one row
     # Bytes by which the shadow is shifted against the memory.  Processors find lines in their first cache by the lower
     # bits of the address (AMD's Zen: below 2 to the 28th): a store to a byte and one to its shadow would take turns in
     # one place there, and a loop over an array ten times as long.
     SHADOW_APART = 5120
 
 
-cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
-    """Reserve a device's addresses, and with GOMPY_CHECK their shadow; errno says why not."""
+cdef struct window_parts:      # bytes of addresses
+    uint64_t memory, pinned, heap
+    uint64_t window            # all of these
+    uint64_t virtual           # of cuMemAddressReserve, behind them
+
+
+cdef void plan_window(gpu *g, window_parts *w) noexcept nogil:
+    """What a device's window consists of."""
+    # Large blocks begin at chunks, a page longer than they are (carve_large).
+    w.memory = g.bytes * 2 if checking else g.bytes + round_up(g.bytes // 4, CHUNK) + CHUNK
+    w.pinned = g.bytes
+    w.heap = <uint64_t>1 << HEAP_SPACE_SHIFT
+    w.window = round_up(w.memory + w.pinned + w.heap, CHUNK)
+    w.virtual = virtual_space(g)
+
+
+cdef uint64_t reserve_addresses_at(uint64_t wanted, uint64_t size, uint8_t **shadow) noexcept nogil:
+    """Reserve addresses, and with GOMPY_CHECK their shadow; 0, and errno says why not."""
     # Where that is taken, the kernel chooses another place.
-    cdef void *p = mmap(<void *>(wanted_address if g.ordinal == 0 else 0), window + CHUNK, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    cdef void *shadow = NULL
+    cdef void *p = mmap(<void *>wanted, size + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    cdef void *marks = NULL
     if p == MAP_FAILED:
-        return False
-    munlock(p, window + CHUNK)  # of a program with all memory locked, what is opened later would be filled at once
+        return 0
+    munlock(p, size + CHUNK)  # of a program with all memory locked, what is opened later would be filled at once
     if checking:
-        shadow = gompy_map_sparse(NULL, window + 2 * CHUNK, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        if shadow == MAP_FAILED:
-            munmap(p, window + CHUNK)
-            return False
-        madvise(shadow, window + 2 * CHUNK, MADV_DONTDUMP)
-        madvise(shadow, window + 2 * CHUNK, MADV_HUGEPAGE)  # all of what a block has is written when it is given out
-    madvise(p, window + CHUNK, MADV_DONTDUMP)
-    g.base = round_up(<uint64_t>p, CHUNK)
-    if checking:  # between multiples of CHUNK, as the memory is: what it is shifted by is no accident
-        g.view.shadow = <uint8_t *>round_up(<uint64_t>shadow, CHUNK) + SHADOW_APART
+        marks = gompy_map_sparse(NULL, size + 2 * CHUNK, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        if marks == MAP_FAILED:
+            munmap(p, size + CHUNK)
+            return 0
+        madvise(marks, size + 2 * CHUNK, MADV_DONTDUMP)
+        madvise(marks, size + 2 * CHUNK, MADV_HUGEPAGE)  # all of what a block has is written when it is given out
+        # Between multiples of CHUNK, as the memory is: what it is shifted by is no accident.
+        shadow[0] = <uint8_t *>round_up(<uint64_t>marks, CHUNK) + SHADOW_APART
+    madvise(p, size + CHUNK, MADV_DONTDUMP)
+    return round_up(<uint64_t>p, CHUNK)
+
+
+cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
+    """Reserve a device's addresses by themselves."""
+    g.base = reserve_addresses_at(wanted_address if g.ordinal == 0 else 0, window, &g.view.shadow)
     g.window = window
-    return True
+    g.view.whole, g.view.whole_size = g.base, window
+    return g.base != 0
+
+
+cdef void reserve_row() noexcept nogil:
+    """Reserve the addresses of several devices side by side, if there are so many; else each gets its own later.
+
+    With GOMPY_CHECK=race there are several times as many bytes of what is remembered of them.
+    """
+    global side_by_side
+    cdef window_parts w
+    cdef uint8_t *shadow = NULL
+    cdef uint64_t size = 0, base, at
+    cdef int i
+    side_by_side = False
+    for i in range(gpu_count):
+        plan_window(&gpus[i], &w)
+        size += w.window + w.virtual
+    if gpu_count < 2 or (checking & PTX_CHECK_RACE and size >> RACE_ROW_SHIFT):
+        return
+    base = at = reserve_addresses_at(wanted_address, size, &shadow)
+    if base == 0:
+        return
+    side_by_side = True
+    for i in range(gpu_count):
+        plan_window(&gpus[i], &w)
+        gpus[i].base, gpus[i].window = at, w.window + w.virtual
+        if checking:
+            gpus[i].view.shadow = shadow + (at - base)
+        gpus[i].view.whole, gpus[i].view.whole_size = base, size
+        at += gpus[i].window
 
 
 cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
-    """Reserve a device's window and make its areas."""
-    # Large blocks begin at chunks, a page longer than they are (carve_large).
-    cdef uint64_t memory = g.bytes * 2 if checking else g.bytes + round_up(g.bytes // 4, CHUNK) + CHUNK
-    cdef uint64_t pinned = g.bytes
-    cdef uint64_t heap = <uint64_t>1 << HEAP_SPACE_SHIFT
-    cdef uint64_t window = round_up(memory + pinned + heap, CHUNK)
-    cdef uint64_t virtual = virtual_space(g)
+    """Reserve a device's window, if it has none as yet, and make its areas."""
+    cdef window_parts w
+    plan_window(g, &w)
     g.ordinal = ordinal
     # Many large devices may leave no addresses for cuMemAddressReserve.
-    if not reserve_window(g, window + virtual):
-        virtual = 0
-        if not reserve_window(g, window):
+    if not side_by_side and not reserve_window(g, w.window + w.virtual):
+        w.virtual = 0
+        if not reserve_window(g, w.window):
             fprintf(stderr, b"libcuda (gompy): error: can't reserve %llu MiB of addresses for device %d%s\n",
-                    <unsigned long long>(window >> (19 if checking else 20)), ordinal,
+                    <unsigned long long>(w.window >> (19 if checking else 20)), ordinal,
                     pick_text(checking != 0, b" for GOMPY_CHECK: set GOMPY_CUDA_MEMORY to less",
                               gompy_limit_hint(errno)))
             return False
@@ -92,16 +139,18 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     g.view.describe = describe_address
     g.view.warn = warn_text
     g.view.hosts = &host_ranges
+    if gpu_count > 1:
+        g.view.reach = reach_memory
     if checking:
         g.heap.rests = <rest_list *>calloc(REST_SIZES, sizeof(rest_list))
         g.heap.launches = &g.launches
         if g.heap.rests == NULL:
             return False
     return (
-        open_area(&g.memory, g.base, memory, 4096 if checking else 512, g.bytes)
-        and open_area(&g.heap, g.base + memory, heap, 64 if checking else 32, g.heap_limit)
-        and open_area(&g.pinned, g.base + memory + heap, pinned, 4096, g.bytes)
-        and open_extents(&g.virtual, g.base + window, virtual)
+        open_area(&g.memory, g.base, w.memory, 4096 if checking else 512, g.bytes)
+        and open_area(&g.heap, g.base + w.memory, w.heap, 64 if checking else 32, g.heap_limit)
+        and open_area(&g.pinned, g.base + w.memory + w.heap, w.pinned, 4096, g.bytes)
+        and open_extents(&g.virtual, g.base + w.window, w.virtual)
         and (checking or leave_margin(&g.memory, 65536))
     )
 
@@ -128,6 +177,7 @@ cdef int initialise_driver() noexcept nogil:
             if visible_count == 0:
                 init_answer = CUDA_ERROR_NO_DEVICE
         if init_answer == CUDA_SUCCESS:
+            reserve_row()
             for i in range(gpu_count):
                 if not open_gpu(&gpus[i], i):
                     init_answer = CUDA_ERROR_OUT_OF_MEMORY

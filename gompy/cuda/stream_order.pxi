@@ -14,6 +14,11 @@ cdef inline bint follows_order() noexcept nogil:
     return checking & PTX_CHECK_RACE != 0
 
 
+cdef inline bint has_sides() noexcept nogil:
+    """Whether some operation may run beside others: in a stream that the program has made, or on another device."""
+    return streams_made or devices_used > 1
+
+
 cdef void join_known(uint64_t *to, const uint64_t *of) noexcept nogil:
     """Who knows one knows the other."""
     cdef int i
@@ -28,7 +33,7 @@ cdef void note_asker() noexcept nogil:
     constructor may hold that waits for that lock."""
     if number_in_log != NULL and cuda_thread.asker == 0:
         cuda_thread.asker = number_in_log()
-    if follows_order() and streams_made:
+    if follows_order() and has_sides():
         find_callers(cuda_thread.callers)
 
 
@@ -84,13 +89,14 @@ cdef void order_op(stream *s, op *o) noexcept nogil:
     if not s.place:
         return
     s.known[s.place - 1] = o.ticket
-    if not streams_made:
+    if not has_sides():
         return  # there is nothing beside it
     o.order = <ptx_order *>malloc(sizeof(ptx_order))
     if o.order == NULL:
         return
     o.order.stream = s.place - 1
     o.order.number = s.number
+    o.order.device = s.of.device.ordinal + 1 if gpu_count > 1 else 0
     o.order.ticket = o.ticket
     memcpy(o.order.callers, cuda_thread.callers, sizeof(o.order.callers))
     o.order.name_caller = name_caller

@@ -166,7 +166,7 @@ cdef void unmap_part(block *n) noexcept nogil:
     mark_shadow(n.address, n.size, 0)
     mmap(<void *>n.address, n.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
     madvise(<void *>n.address, n.size, MADV_DONTDUMP)
-    n.use, n.memory = RESERVED, NULL
+    n.use, n.memory, n.readers = RESERVED, NULL, 0
     m.mappings -= 1
     drop_physical(m)
 
@@ -221,6 +221,18 @@ cdef int unmap_range(uint64_t address, uint64_t size) noexcept nogil:
     if not load32(&whole.pins, ACQUIRE) & LEAVING_PIN:
         add32(&whole.pins, LEAVING_PIN, ACQUIRE_RELEASE)
     unmap_leaving(whole)
+    return CUDA_SUCCESS
+
+
+cdef int set_readers(uint64_t address, uint64_t size, const gpu *g, bint opens) noexcept nogil:
+    """Give another device's kernels access to whole mappings, or take it."""
+    cdef block *n
+    if not whole_mappings(address, size):
+        return CUDA_ERROR_INVALID_VALUE
+    n = part_at(address)
+    while n != NULL and n.address < address + size:
+        n.readers = n.readers | reader_bit(g) if opens else n.readers & ~reader_bit(g)
+        n = block_above(area_of(gpu_of(address), address), n.address)
     return CUDA_SUCCESS
 
 

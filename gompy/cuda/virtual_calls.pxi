@@ -82,7 +82,7 @@ cdef public int cuMemUnmap(CUdeviceptr address, size_t size) noexcept nogil:
 
 
 cdef int wanted_access(CUdeviceptr address, const pool_access *wanted) noexcept nogil:
-    """Whether an access may be asked for at an address: of its own device, all or none."""
+    """Whether an access may be asked for at an address: all or none."""
     cdef gpu *g = visible_device(wanted.location.number)
     if wanted.location.kind != CU_MEM_LOCATION_TYPE_DEVICE:
         return CUDA_ERROR_INVALID_VALUE
@@ -93,14 +93,15 @@ cdef int wanted_access(CUdeviceptr address, const pool_access *wanted) noexcept 
         return CUDA_ERROR_INVALID_VALUE
     if wanted.flags == CU_MEM_ACCESS_FLAGS_PROT_READ:
         return CUDA_ERROR_NOT_SUPPORTED
-    if g != gpu_of(address) and wanted.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE:
+    if g != gpu_of(address) and wanted.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE and peers_denied:
         return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
     return CUDA_SUCCESS
 
 
 cdef public int cuMemSetAccess(CUdeviceptr address, size_t size, const pool_access *wanted,
                                size_t n) noexcept nogil:
-    """Give the device access to mappings that lie side by side, or take it.  Reading alone: ERROR_NOT_SUPPORTED."""
+    """Give devices access to mappings that lie side by side, or take it.  Reading alone: ERROR_NOT_SUPPORTED."""
+    cdef gpu *g
     cdef size_t i
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
@@ -112,15 +113,16 @@ cdef public int cuMemSetAccess(CUdeviceptr address, size_t size, const pool_acce
         if r != CUDA_SUCCESS:
             return r
         if wanted[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE:
-            settle_device(gpu_of(address))
+            settle_device(visible_device(wanted[i].location.number))
     pthread_mutex_lock(&memory_lock)
     for i in range(n):
         if r != CUDA_SUCCESS:
             break
-        if visible_device(wanted[i].location.number) == gpu_of(address):
+        g = visible_device(wanted[i].location.number)
+        if g == gpu_of(address):
             r = set_access(address, size, wanted[i].flags)
-        elif not whole_mappings(address, size):
-            r = CUDA_ERROR_INVALID_VALUE
+        else:
+            r = set_readers(address, size, g, wanted[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
     pthread_mutex_unlock(&memory_lock)
     return r
 
@@ -143,7 +145,7 @@ cdef public int cuMemGetAccess(unsigned long long *to, const pool_location *plac
         r = CUDA_ERROR_INVALID_VALUE
     else:
         to[0] = CU_MEM_ACCESS_FLAGS_PROT_NONE
-        if n.use == MAPPED and g == gpu_of(address):
+        if n.readers & reader_bit(g) or (n.use == MAPPED and g == gpu_of(address)):
             to[0] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     pthread_mutex_unlock(&memory_lock)
     return r

@@ -238,8 +238,13 @@ cdef public int cudaDeviceCanAccessPeer(int *can, int device, int peer) noexcept
 
 cdef int peer_context(int peer, void **to) noexcept nogil:
     """The context of another device."""
+    cdef void *own = NULL
     cdef int r = enter_device()
-    return primary_context(peer, to) if r == CUDA_SUCCESS else r
+    if r == CUDA_SUCCESS:
+        r = primary_context(peer, to)
+    if r == CUDA_SUCCESS and driver.context_current(&own) == CUDA_SUCCESS and own == to[0]:
+        r = cudaErrorInvalidDevice
+    return r
 
 
 cdef public int cudaDeviceEnablePeerAccess(int peer, unsigned flags) noexcept nogil:

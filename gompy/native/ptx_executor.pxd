@@ -46,6 +46,10 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint8_t *shadow
         void (*warn)(void *, uint64_t, const char *) noexcept nogil
         const ptx_host_ranges *hosts
+        int (*reach)(const ptx_memory *, uint64_t, uint64_t *, uint64_t *) noexcept nogil
+        void *whose
+        uint64_t whole
+        uint64_t whole_size
     ctypedef struct ptx_object:
         const char *text
         size_t size
@@ -76,6 +80,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
     ctypedef struct ptx_order:
         uint32_t stream
         uint32_t number
+        uint32_t device
         uint64_t ticket
         uint64_t callers[2]
         void (*name_caller)(const uint64_t *, char *, size_t) noexcept nogil
@@ -93,6 +98,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint64_t workspace
         const ptx_order *order
         uint64_t asker
+        const ptx_memory *memory
     enum:
         PTX_TEXTURE_U8
         PTX_TEXTURE_U16

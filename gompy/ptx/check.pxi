@@ -71,7 +71,7 @@ cdef void warn_owner(const ptx_memory *memory, uint64_t asker, const char *text)
 
 cdef void warn_user(run *launch, const char *text) noexcept nogil:
     """One line about a launch."""
-    warn_owner(launch.module.memory, launch.config.asker, text)
+    warn_owner(launch.memory, launch.config.asker, text)
 
 
 cdef void drop_place(findings *found, const site *place) noexcept nogil:
@@ -95,7 +95,7 @@ cdef bint doubt_read(run *launch, uint64_t address, const site *place, const cha
     False: there is nothing to tell.
     """
     cdef findings *found = launch.module.found
-    cdef const uint8_t *shadow = launch.module.memory.shadow + (address - launch.module.memory.base)
+    cdef const uint8_t *shadow = launch.memory.shadow + (address - launch.memory.base)
     cdef const uint8_t *end = shadow + LARGEST_ACCESS
     cdef doubt *d
     while shadow != end and shadow[0] != SHADOW_STALE_OWN:
@@ -248,8 +248,8 @@ cdef void wrong_address(gompy_warp *w, int lane, uint64_t address, uint32_t size
     elif on_gcc_stack(launch, address, 0):
         snprintf(near, sizeof(near), "the stack of a warp, %llu bytes, is exhausted", <unsigned long long> params[2])
     elif on_gcc_stack(launch, address, STACK_BELOW):
-        if launch.module.memory.describe != NULL:
-            launch.module.memory.describe(launch.module.memory.user, address, near, sizeof(near) - 80)
+        if launch.memory.describe != NULL:
+            launch.memory.describe(launch.memory.user, address, near, sizeof(near) - 80)
         used = strlen(near)
         snprintf(near + used, sizeof(near) - used, "%s%llu bytes below the stacks of the warps, %llu bytes each", ", "
                  if used else "",
@@ -276,7 +276,7 @@ cdef bint on_gcc_stack(run *launch, uint64_t address, uint64_t below) noexcept n
 cdef void guard_stacks(run *launch, int value) noexcept nogil:
     """The lowest bytes of each warp's stack: closed while the kernel runs, so that a stack doesn't grow into the next
     one."""
-    cdef const ptx_memory *memory = launch.module.memory
+    cdef const ptx_memory *memory = launch.memory
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
     cdef uint64_t warps = <uint64_t> launch.config.grid[0] * launch.config.block[1], i
     if not launch.module.image.check & PTX_CHECK_MEMORY or not on_gcc_stack(launch, params[1], 0) or params[2] < 4096:
@@ -292,7 +292,7 @@ cdef void doubtful_read(gompy_warp *w, int lane, int kind, uint64_t address, uin
     """A read of memory that holds nothing (FOUND_UNWRITTEN), or what it should no longer hold (FOUND_STALE,
     or FOUND_STALE_OWN: in a variable of the module's)."""
     cdef run *launch = <run *> w.launch
-    cdef const ptx_memory *memory = launch.module.memory
+    cdef const ptx_memory *memory = launch.memory
     cdef char text[160]
     cdef char near[256]
     cdef const char *space = "shared" if shared else "device"
@@ -389,7 +389,9 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
             offset = address - GOMPY_LOCAL_BASE
             if place == NULL or (check & PTX_CHECK_MEMORY and offset < w.local_size and offset + size > w.local_top):
                 wrong_address(w, lane, address, size, 0, how, unit, line)
-            return place
+            if not gompy_in_shadow(w, address):
+                return place
+            shadow = w.shadow + (address - w.base)
     while good < size and shadow[good]:
         good += 1
     if good < size and not check & PTX_CHECK_MEMORY:

@@ -45,6 +45,10 @@ class CMemory(c.Structure):
         ("shadow", c.c_void_p),
         ("warn", WARN),
         ("hosts", c.c_void_p),
+        ("reach", c.c_void_p),
+        ("whose", c.c_void_p),
+        ("whole", c.c_uint64),
+        ("whole_size", c.c_uint64),
     )
 
 
@@ -102,6 +106,7 @@ class CConfig(c.Structure):
         ("workspace", c.c_uint64),
         ("order", c.c_void_p),
         ("asker", c.c_uint64),
+        ("memory", c.c_void_p),
     )
 
 

@@ -103,6 +103,13 @@ typedef struct ptx_memory
      to stderr. */
   void (*warn) (void *user, uint64_t asker, const char *text);
   const ptx_host_ranges *hosts;         /* may be NULL: none */
+  /* Other devices' memory, at its addresses, too: whether a launch may use the block that an address is in, and which
+     it is; may be NULL: none.  It is asked where all else has failed, and again for each other block. */
+  int (*reach) (const struct ptx_memory *memory, uint64_t address, uint64_t *start, uint64_t *size);
+  void *whose;                          /* the owner's: who launches */
+  /* The addresses, with those of the window, for which the shadow is one row of bytes, and races are remembered; of
+     several devices where they lie side by side.  0: the window. */
+  uint64_t whole, whole_size;
 } ptx_memory;
 
 typedef struct ptx_object
@@ -143,6 +150,7 @@ typedef struct ptx_order
 {
   uint32_t stream;                      /* its place */
   uint32_t number;                      /* for messages: 0 the default stream, else in the order of their making */
+  uint32_t device;                      /* for messages: which of several, from 1; 0: there is one */
   uint64_t ticket;
   uint64_t callers[2];                  /* where the program has asked for it, and who called there; 0: unknown */
   void (*name_caller) (const uint64_t *callers, char *text, size_t size);
@@ -163,6 +171,8 @@ typedef struct ptx_launch_config
                                            a grid whose blocks run together; 0 = none */
   const ptx_order *order;               /* among the operations of other streams; NULL: after all that came before */
   uint64_t asker;                       /* which thread of the program wants it: for the memory's `warn` */
+  const ptx_memory *memory;             /* as this launch has it: a window that reaches into other devices' memory,
+                                           which has the module's; NULL: the module's */
 } ptx_launch_config;
 
 /* A texture: a record in device memory, whose address is the handle of an object; a reference (.texref) is one. */

@@ -61,11 +61,11 @@ cdef void compose_failure(gompy_warp *w, uint32_t mask, int code, uint64_t addre
     near[0] = 0
     if nearby != NULL:
         snprintf(near, sizeof(near), "%s", nearby)
-    elif launch.module.memory.describe != NULL and (
+    elif launch.memory.describe != NULL and (
         code == PTX_ERROR_ILLEGAL_ADDRESS or address and (code == PTX_ERROR_MISALIGNED_ADDRESS
                                                           or code == PTX_ERROR_INVALID_PC)
     ):
-        launch.module.memory.describe(launch.module.memory.user, address, near, sizeof(near))
+        launch.memory.describe(launch.memory.user, address, near, sizeof(near))
     where[0] = 0
     if e.source[0]:
         snprintf(where, sizeof(where), " at %s:%d (%s:%d)", e.source, e.source_line, e.object, e.line)

@@ -5,7 +5,7 @@ cdef void check_texture(gompy_warp *w, uint32_t lanes, const ptx_texture *t, cod
     """Its elements are within device memory; does not return if not."""
     cdef uint64_t most = t.slice * (t.depth - 1 if t.depth else 0) + t.pitch * (t.height - 1 if t.height else 0)
     most += <uint64_t> t.width * t.channels * gompy_texture_component(t.format)
-    if t.address - w.base > w.size or most > w.size - (t.address - w.base):
+    if gompy_place(w, t.address, most, 0) == NULL:
         stop_warp(w, lanes, PTX_ERROR_ILLEGAL_ADDRESS, t.address, unit, line,
                   "a texture of memory that is not this device's")
 

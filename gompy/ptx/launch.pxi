@@ -331,6 +331,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     if not may_launch(function, f, config, launch.blocks, threads, failure):
         return failure.code
     launch.function, launch.module, launch.config, launch.failure = function, module, config, failure
+    launch.memory = config.memory if config.memory != NULL else module.memory
     if choose_code(&launch, o, threads):
         return failure.code
     if module.image.check:

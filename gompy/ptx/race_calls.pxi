@@ -447,7 +447,7 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
     cdef int i
     if race.other.epoch < races.own_first:
         need_room(w, <uint32_t> 1 << lane)
-        tell_streams(races, module.memory, launch.config.asker, size, writes, race)
+        tell_streams(races, launch.memory, launch.config.asker, size, writes, race)
         return
     near[0] = 0
     need_room(w, <uint32_t> 1 << lane)
@@ -455,8 +455,8 @@ cdef void tell_race(gompy_warp *w, int lane, uint32_t size, bint writes, const g
         describe_shared(launch, address - GOMPY_SHARED_BASE, near, sizeof(near))
         if is_runtimes_own(near):
             return
-    elif module.memory.describe != NULL:
-        module.memory.describe(module.memory.user, address, near, sizeof(near))
+    elif launch.memory.describe != NULL:
+        launch.memory.describe(launch.memory.user, address, near, sizeof(near))
     pthread_mutex_lock(&module.found.lock)
     if told_before(module.found, gompy_who_site(who), gompy_who_site(race.other.who), &room) or not room:
         launch.untold += 1

@@ -12,6 +12,12 @@ cdef enum:
     MOST_PLACES = 128
 
 
+cdef inline uint64_t race_window(const ptx_memory *memory, uint64_t *size) noexcept nogil:
+    """The addresses whose accesses are remembered: where they begin, and how many there are."""
+    size[0] = memory.whole_size if memory.whole_size else memory.size
+    return memory.whole if memory.whole_size else memory.base
+
+
 cdef bint in_one_block(const ptx_memory *memory, uint64_t one, uint64_t other) noexcept nogil:
     """Whether two addresses are in one block of device memory: between blocks its shadow has a byte of 0."""
     cdef uint64_t low = min(one, other) - memory.base, high = max(one, other) - memory.base
@@ -21,7 +27,7 @@ cdef bint in_one_block(const ptx_memory *memory, uint64_t one, uint64_t other) n
 cdef uint32_t places_of(const run *launch, uint64_t *address, int *bit) noexcept nogil:
     """Where a kernel's accesses may begin, and the bit of each: words of its parameters, and variables.  MOST_PLACES:
     more than that, or a place that is in no block."""
-    cdef const ptx_memory *memory = launch.module.memory
+    cdef const ptx_memory *memory = launch.memory
     cdef const ptx_image *image = launch.module.image
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
     cdef uint64_t used = launch.function.writes | launch.function.plain
@@ -58,7 +64,7 @@ cdef uint64_t racy_places(const run *launch) noexcept nogil:
     for i in range(count):
         wrote, used = 0, plain >> RACE_ALWAYS & 1
         for k in range(count):
-            if i == k or bit[i] == bit[k] or in_one_block(launch.module.memory, address[i], address[k]):
+            if i == k or bit[i] == bit[k] or in_one_block(launch.memory, address[i], address[k]):
                 wrote |= writes >> bit[k] & 1
                 used |= plain >> bit[k] & 1
         if wrote and used:
@@ -100,7 +106,7 @@ cdef void all_blocks(run *launch) noexcept nogil:
 
 cdef void find_blocks(run *launch) noexcept nogil:
     """The blocks that the words of a kernel's parameters point into; none of no bytes where they do not."""
-    cdef const ptx_memory *memory = launch.module.memory
+    cdef const ptx_memory *memory = launch.memory
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
     cdef uint64_t used = launch.function.writes | launch.function.plain, at
     cdef uint32_t n
@@ -129,8 +135,10 @@ cdef inline void nothing_read(run *launch) noexcept nogil:
 
 cdef void find_read(run *launch) noexcept nogil:
     """Where compiled code finds what has been read of blocks that the launch only reads: so far there are none."""
-    cdef const ptx_memory *memory = launch.module.memory
-    launch.race_blocks[READ_LOW], launch.race_blocks[READ_LAST] = memory.base, gompy_read_last(memory.size)
+    cdef const ptx_memory *memory = launch.memory
+    cdef uint64_t size = 0
+    launch.race_blocks[READ_LOW] = race_window(memory, &size)
+    launch.race_blocks[READ_LAST] = gompy_read_last(size)
     launch.race_blocks[READ_LINES] = <uint64_t> launch.races.read
     nothing_read(launch)
 
@@ -163,6 +171,7 @@ cdef void describe_work(const ptx_order *order, gompy_work *work) noexcept nogil
     """An operation of a stream, but for what it is."""
     memset(work, 0, sizeof(gompy_work))
     work.stream, work.number, work.ticket = order.stream, order.number, order.ticket
+    work.device = order.device
     work.callers[0], work.callers[1], work.name_caller = order.callers[0], order.callers[1], order.name_caller
 
 
@@ -194,9 +203,10 @@ cdef void leave_turns(runner *r) noexcept nogil:
 cdef bint begin_races(run *launch) noexcept nogil:
     """A launch whose races are looked for: the only one until end_races.  False: no memory."""
     global all_races, num_waiting
-    cdef const ptx_memory *memory = launch.module.memory
+    cdef const ptx_memory *memory = launch.memory
     cdef const ptx_order *order = launch.config.order
     cdef gompy_work work
+    cdef uint64_t size = 0, low = race_window(memory, &size)
     if order != NULL:
         describe_work(order, &work)
         work.function = launch.function
@@ -205,7 +215,7 @@ cdef bint begin_races(run *launch) noexcept nogil:
     pthread_mutex_lock(&race_lock)
     if all_races == NULL:
         all_races = gompy_race_new()
-    if all_races == NULL or gompy_race_launch(all_races, memory.base, memory.size, order, &work):
+    if all_races == NULL or gompy_race_launch(all_races, low, size, order, &work):
         pthread_mutex_unlock(&race_lock)
         return False
     launch.races = all_races

@@ -51,7 +51,8 @@ cdef void name_end(gompy_races *races, const gompy_work *work, uint32_t who, int
     cdef uint32_t ctaid[3]
     cdef char asked[320]
     cdef char what[512]
-    asked[0] = 0
+    cdef char device[24]
+    asked[0] = device[0] = 0
     if work.callers[0] and work.name_caller != NULL:
         work.name_caller(work.callers, asked, sizeof(asked))
     if work.function == NULL:
@@ -65,10 +66,12 @@ cdef void name_end(gompy_races *races, const gompy_work *work, uint32_t who, int
             block // work.grid[0] // work.grid[1])
         name_access(<ptx_module *> (<ptx_function *> work.function).module, &races.sites[gompy_who_site(who)], verb,
                     tid, ctaid, what, sizeof(what))
+    if work.device:
+        snprintf(device, sizeof(device), " of device %u", work.device - 1)
     if asked[0]:
-        snprintf(text, size, "%s in stream %u (%s)", what, work.number, asked)
+        snprintf(text, size, "%s in stream %u%s (%s)", what, work.number, device, asked)
     else:
-        snprintf(text, size, "%s in stream %u", what, work.number)
+        snprintf(text, size, "%s in stream %u%s", what, work.number, device)
 
 
 cdef void tell_streams(gompy_races *races, const ptx_memory *memory, uint64_t asker, uint32_t size, bint writes,
@@ -120,14 +123,14 @@ cdef public void ptx_note_access(const ptx_memory *memory, const ptx_order *orde
     cdef gompy_work work
     cdef gompy_race_found found
     cdef uint32_t site
-    cdef uint64_t row
+    cdef uint64_t row, window = 0, low = race_window(memory, &window)
     cdef int fresh = 0
     describe_work(order, &work)
     work.what = what
     pthread_mutex_lock(&race_lock)
     if all_races == NULL:
         all_races = gompy_race_new()
-    if all_races != NULL and gompy_race_launch(all_races, memory.base, memory.size, order, &work) == 0 and \
+    if all_races != NULL and gompy_race_launch(all_races, low, window, order, &work) == 0 and \
             gompy_race_block(all_races, 0, 1, 0) == 0:
         site = gompy_race_site_of(all_races, NULL, <uint32_t> (order.callers[0] ^ order.callers[0] >> 32) | 1, &fresh)
         for row in range(rows):

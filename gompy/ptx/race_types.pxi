@@ -27,6 +27,7 @@ cdef extern from "races.h" nogil:
     struct gompy_work:
         uint32_t stream
         uint32_t number
+        uint32_t device
         uint64_t ticket
         uint64_t callers[2]
         void (*name_caller)(const uint64_t *, char *, size_t) noexcept nogil

@@ -115,7 +115,7 @@ _Static_assert (sizeof (struct gompy_note) == GOMPY_NOTE_SIZE, "gompy/native/ptx
 struct gompy_work
 {
   int32_t first;
-  uint32_t stream, number;
+  uint32_t stream, number, device;
   uint64_t ticket, callers[2];
   void (*name_caller) (const uint64_t *callers, char *text, size_t size);
   void *function;

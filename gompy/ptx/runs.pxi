@@ -43,6 +43,7 @@ cdef struct run:                        # one launch
     ptx_function *function
     ptx_module *module
     const ptx_launch_config *config
+    const ptx_memory *memory            # the config's, or the module's
     int form
     uint64_t blocks
     uint64_t at_once                    # blocks that a host thread takes at a time

@@ -108,13 +108,13 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
     number_threads(r, c)
     for i in range(r.nwarps):
         w = &r.warps[i]
-        w.base, w.size = module.memory.base, module.memory.size
+        w.base, w.size = launch.memory.base, launch.memory.size
         w.shared, w.shared_size = r.shared, shared
         w.local_size = LOCAL
-        w.hosts = module.memory.hosts
+        w.memory, w.far_size = launch.memory, 0
         w.params, w.ops = <const char *> c.params, op_table
         if module.image.check:
-            w.ops, w.shadow, w.shared_shadow = check_table, module.memory.shadow, r.shared_shadow
+            w.ops, w.shadow, w.shared_shadow = check_table, launch.memory.shadow, r.shared_shadow
             if code_kind(module.image) == CODE_RACING:
                 w.ops = race_table
         w.races, w.race_mask, w.race_blocks = launch.races, launch.race_mask, launch.race_blocks

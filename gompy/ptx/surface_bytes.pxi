@@ -68,5 +68,6 @@ cdef void op_surface(gompy_warp *w, uint32_t mask, uint32_t word, const uint64_t
                     memcpy(place + c * size, &data[c * 32 + i], size)
             else:
                 data[c * 32 + i] = read_place(place + c * size, size) if place != NULL else 0
-        if place != NULL and word & SURFACE_STORE and (<run *> w.launch).module.image.check:
+        if place != NULL and word & SURFACE_STORE and (<run *> w.launch).module.image.check and \
+                gompy_in_shadow(w, <uint64_t> <uintptr_t> place):
             memset(w.shadow + (<uint64_t> <uintptr_t> place - w.base), SHADOW_WRITTEN, size * count)

@@ -127,7 +127,8 @@ cdef extern from "warp.h" nogil:
         char *stack
         void *wait_unit
         uint32_t wait_line, wait_place, votes, voters
-        const ptx_host_ranges *hosts
+        const ptx_memory *memory
+        uint64_t far_size
     gompy_warp *gompy_running
     void gompy_switch(void **save, void *load) noexcept
     void gompy_resume(void *load) noexcept
@@ -136,6 +137,7 @@ cdef extern from "warp.h" nogil:
     void *(*gompy_meet)(gompy_warp *w, uint32_t mask, int kind, uint32_t number, uint32_t threads, void *unit,
                         uint32_t line, void *sp) noexcept nogil
     void *gompy_new_stack(char *stack, size_t size, void *function, void *argument, void **home) noexcept
+    bint gompy_in_shadow(const gompy_warp *w, uint64_t address) noexcept
     char *gompy_place(const gompy_warp *w, uint64_t address, uint64_t size, int lane) noexcept
     void gompy_cpu(char *text, size_t size) noexcept
     uint64_t gompy_atom(int code, char *place, uint64_t b, uint64_t c) noexcept

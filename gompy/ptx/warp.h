@@ -192,6 +192,29 @@ gompy_host_place (const ptx_host_ranges *hosts, uint64_t address, uint64_t size)
   return NULL;
 }
 
+/* And other devices'.  */
+static __attribute__ ((noinline)) char *
+gompy_far_place (const struct gompy_warp *w, uint64_t address, uint64_t size)
+{
+  struct gompy_warp *own = (struct gompy_warp *) w;
+  char *place = (char *) (uintptr_t) address, *host;
+  if (size <= w->far_size && address - w->far_start <= w->far_size - size)
+    return place;
+  host = gompy_host_place (w->memory->hosts, address, size);
+  if (host || !w->memory->reach)
+    return host;
+  if (!w->memory->reach (w->memory, address, &own->far_start, &own->far_size))
+    own->far_size = 0;
+  return size <= w->far_size && address - w->far_start <= w->far_size - size ? place : NULL;
+}
+
+/* Whether an address has a place in the shadow.  */
+static inline int
+gompy_in_shadow (const struct gompy_warp *w, uint64_t address)
+{
+  return address - w->base < w->size || address - w->memory->whole < w->memory->whole_size;
+}
+
 static inline char *
 gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int lane)
 {
@@ -204,7 +227,7 @@ gompy_place (const struct gompy_warp *w, uint64_t address, uint64_t size, int la
   offset = address - GOMPY_LOCAL_BASE;
   if (offset <= w->local_size - size && (offset & 7) + size <= 8)
     return w->local + (offset & ~7ull) * GOMPY_LANES + lane * 8 + (offset & 7);
-  return gompy_host_place (w->hosts, address, size);
+  return gompy_far_place (w, address, size);
 }
 
 /* --- operations lane by lane (gompy/abi/ptx.py,

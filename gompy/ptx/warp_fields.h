@@ -16,7 +16,8 @@ struct __attribute__ ((aligned (64))) gompy_warp
   void *wait_unit;                      /* checked code: where the warp waits */
   uint32_t wait_line, wait_place;       /* wait_place: which of the function's barriers */
   uint32_t votes, voters;               /* bar.red: what the barrier was left with */
-  const ptx_host_ranges *hosts;         /* the program's memory that may be used, or NULL */
+  const ptx_memory *memory;             /* the launch's */
+  uint64_t far_start, far_size;         /* the block of another device's that was accessed last */
 };
 
 GOMPY_CHECK_WARP (struct gompy_warp)

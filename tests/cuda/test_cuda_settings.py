@@ -19,6 +19,7 @@ WRONG = {
     ("GOMPY_CUDA_ARCH", "not an architecture"): ["sm_7", "volta", "sm_80x"],
     ("GOMPY_CUDA_MEMORY", "not a size"): ["lots", "1K", "99T", "-1G"],
     ("GOMPY_CUDA_SMS", "not a number"): ["0", "1025", "2x"],
+    ("GOMPY_CUDA_PEERS", "neither 0 nor 1"): ["2", "no"],
     ("GOMPY_CUDA_DEVICES", "more than"): [",".join(["sm_80"] * 17)],
     ("GOMPY_CUDA_DEVICES", "neither a number"): ["sm_80:much", "two", "sm_80:1G:0"],
     ("GOMPY_CUDA_DEVICES", "not a number"): ["17", "-1"],

@@ -104,6 +104,13 @@ def test_boxes_between_two_devices(tmp_path: Path) -> None:
     assert result(program, GOMPY_CUDA_DEVICES="2") == (0, "peers: right\n", "")
 
 
+@pytest.mark.parametrize(("devices", "check"), [("2", "0"), ("3", "0"), ("2", "memory,init,sync")])
+def test_several_devices(tmp_path: Path, devices: str, check: str) -> None:
+    """Their kernels use each other's memory, and wait for each other by it."""
+    program = compiled(tmp_path, FOLDER / "several_devices.cu", "-std=c++17")
+    assert result(program, GOMPY_CUDA_DEVICES=devices, GOMPY_CHECK=check) == (0, "several devices: right\n", "")
+
+
 def test_clusters_of_several_blocks(tmp_path: Path) -> None:
     """They are refused by name; of one block they are what no cluster is (asked.cu)."""
     (tmp_path / "a.cu").write_text("__global__ void __cluster_dims__ (2, 1, 1) k () {}\n")

@@ -1,0 +1,31 @@
+/* right: an event puts the kernels of two devices in an order. */
+__global__ void fill (int *a)
+{
+  a[threadIdx.x] = threadIdx.x;
+}
+__global__ void sum (int *a, int *to)
+{
+  atomicAdd (to, a[threadIdx.x]);
+}
+int main ()
+{
+  int *a, *to;
+  cudaEvent_t filled;
+  cudaSetDevice (1);
+  cudaDeviceEnablePeerAccess (0, 0);
+  cudaMalloc (&to, sizeof (int));
+  cudaMemset (to, 0, sizeof (int));
+  cudaSetDevice (0);
+  cudaMalloc (&a, 256 * sizeof (int));
+  cudaMemset (a, 0, 256 * sizeof (int));
+  cudaDeviceSynchronize ();
+  cudaEventCreate (&filled);
+  fill<<<1, 256>>> (a);
+  cudaEventRecord (filled);
+  cudaSetDevice (1);
+  cudaStreamWaitEvent (0, filled, 0);
+  sum<<<1, 256>>> (a, to);
+  cudaDeviceSynchronize ();
+  cudaSetDevice (0);
+  return cudaDeviceSynchronize () != cudaSuccess;
+}
