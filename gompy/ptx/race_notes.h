@@ -18,6 +18,20 @@ gompy_note_possible (const struct gompy_races *r, uint64_t address, uint32_t siz
          && address % (GOMPY_NOTE_BYTES / 2) + size <= GOMPY_NOTE_BYTES / 2 && !(r->base % GOMPY_NOTE_BYTES);
 }
 
+/* How much a place's reads are each of another line: where they are, from GOMPY_ALONE on, each is looked at before it is
+   noted.  Elsewhere a note has many of them.  Those that need none count it down, so that it is tried again.  */
+enum { GOMPY_ALONE = 32, GOMPY_ALONE_MOST = 96, GOMPY_ALONE_ONE = 12, GOMPY_ALONE_MORE = 4 };
+
+/* A note of WORDS, read at a place, ends.  */
+static inline void
+gompy_note_learn (struct gompy_race_site *site, uint32_t words)
+{
+  if (words & (words - 1))
+    site->alone -= site->alone < GOMPY_ALONE_MORE ? site->alone : GOMPY_ALONE_MORE;
+  else if (site->alone < GOMPY_ALONE_MOST)
+    site->alone += GOMPY_ALONE_ONE;
+}
+
 /* Whether a plain read of SIZE bytes, aligned, tells nothing new, as an earlier block has read them and nobody has
    written them: then it needs no note (gompy_line_read, gompy_word_read_before).  */
 static inline int

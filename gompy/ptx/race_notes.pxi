@@ -23,6 +23,8 @@ cdef void end_note(gompy_warp *w, gompy_note *note) noexcept nogil:
     cdef uint64_t bits
     cdef int half
     words = gompy_note_words(note, odd)
+    if not note.writes:
+        gompy_note_learn(&races.sites[note.site], words)
     if words:
         left = gompy_note_judge(races, &access, note.line, words, its)
         while left:
@@ -66,9 +68,6 @@ cdef void op_race_note(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t 
     if stores_watched or word & RACE_STRAYS:
         op_race_uniform(w, mask, address, word, unit, line)
         return
-    if (not word & RACE_WRITES and races.noting == w and races.noting_lanes == mask
-            and not gompy_race_flags_near(races, address) and gompy_note_needless(races, address, size)):
-        return
     site = note.site if note.line and note.key == key else site_number(w, unit, line)
     if races.sites[site].library:  # it is not remembered, so no note has to end for it
         if num_waiting:
@@ -77,6 +76,10 @@ cdef void op_race_note(gompy_warp *w, uint32_t mask, uint64_t address, uint32_t 
         return
     if races.noting != w or races.noting_lanes != mask:
         gompy_race_end_notes(races)
+    elif (races.sites[site].alone >= GOMPY_ALONE and not word & RACE_WRITES
+            and not gompy_race_flags_near(races, address) and gompy_note_needless(races, address, size)):
+        races.sites[site].alone -= 1
+        return
     if note.line:
         end_note(w, note)
     if not gompy_note_possible(races, address, size):

@@ -17,6 +17,7 @@ cdef extern from "races.h" nogil:
         uint32_t line
         uint32_t library
         uint32_t ways
+        uint32_t alone
     struct gompy_later
     struct gompy_note:
         uint64_t line
@@ -176,6 +177,9 @@ cdef extern from "race_told.h" nogil:
 
 cdef extern from "race_notes.h" nogil:
     bint gompy_note_possible(const gompy_races *, uint64_t address, uint32_t size)
+    enum:
+        GOMPY_ALONE
+    void gompy_note_learn(gompy_race_site *, uint32_t words)
     bint gompy_note_needless(const gompy_races *, uint64_t address, uint32_t size)
     void gompy_note_begin(gompy_races *, gompy_note *, uint64_t address, uint64_t key, uint32_t site, bint writes)
     void gompy_note_bytes(gompy_note *, uint64_t address, uint32_t size)

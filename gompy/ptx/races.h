@@ -71,7 +71,7 @@ enum { GOMPY_EPOCH_NEW = 0xc000000, GOMPY_EPOCH_LAST = 0xffffff0 }; /* of 28 bit
 
 
 /* A place in PTX.  */
-struct gompy_race_site { void *unit; uint32_t line; uint32_t library; uint32_t ways; };
+struct gompy_race_site { void *unit; uint32_t line, library, ways, alone; }; /* alone: its notes that had one word */
 
 /* What is so of a place: a warp's lanes go in step; a plain load may be meant as an atomic one, as GCC writes them.  */
 enum { GOMPY_IN_STEP = 1, GOMPY_PLAIN_READS = 2 };
@@ -272,7 +272,7 @@ gompy_race_site (struct gompy_races *r, void *unit, uint32_t line, int *fresh)
   if (r->nsites == GOMPY_RACE_SITES)
     return 0;
   r->site_table[at] = r->nsites + 1;
-  r->sites[r->nsites] = (struct gompy_race_site) { unit, line, 0, 0 };
+  r->sites[r->nsites] = (struct gompy_race_site) { unit, line, 0, 0, 0 };
   *fresh = 1;
   return *recent = r->nsites++;
 }
