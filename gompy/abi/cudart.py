@@ -71,6 +71,7 @@ RESULTS = {
     "cudaErrorSetOnActiveProcess": (708, "cannot set while device is active in this process"),
     "cudaErrorContextIsDestroyed": (709, "context is destroyed"),
     "cudaErrorAssert": (710, "device-side assert triggered"),
+    "cudaErrorTooManyPeers": (711, "peer mapping resources exhausted"),
     "cudaErrorHostMemoryAlreadyRegistered": (712, "part or all of the requested memory range is already mapped"),
     "cudaErrorHostMemoryNotRegistered": (713, "pointer does not correspond to a registered memory region"),
     "cudaErrorHardwareStackError": (714, "hardware stack error"),
