@@ -126,6 +126,7 @@ HERE = {
         cuCtxGetDevice 2000 device:n
         cuCtxGetDevice_v2 13000 device:n ctx:p
         cuCtxGetFlags 7000 flags:n
+        cuCtxSetFlags 12010 flags:u
         cuCtxSynchronize 2000
         cuCtxSynchronize_v2 13000 ctx:p
         cuCtxSetLimit 3010 limit:i value:s
@@ -330,6 +331,8 @@ HERE = {
         cuMemsetD2D16Async 3020z dstDevice:p dstPitch:s us:u Width:s Height:s hStream:p
         cuMemsetD2D32Async 3020z dstDevice:p dstPitch:s ui:u Width:s Height:s hStream:p
         cuMemcpyAsync 4000z dst:p src:p ByteCount:s hStream:p
+        cuMemcpyBatchAsync 12080z dsts:p srcs:p sizes:p count:s attrs:p attrsIdxs:p numAttrs:s failIdx:p hStream:p
+        cuMemcpyBatchAsync_v2 13000z dsts:p srcs:p sizes:p count:s attrs:p attrsIdxs:p numAttrs:s hStream:p
     """,
     "memory": """
         cuMemGetInfo_v2 3020 free:o total:o
@@ -356,6 +359,7 @@ HERE = {
         cuMemAdvise_v2 12020 devPtr:p count:s advice:i location:s
         cuMemRangeGetAttribute 8000 data:p dataSize:s attribute:i devPtr:p count:s
         cuMemRangeGetAttributes 8000 data:p dataSizes:p attributes:p numAttributes:s devPtr:p count:s
+        cuPointerSetAttribute 6000 value:p attribute:i ptr:p
         cuPointerGetAttributes 7000 numAttributes:u attributes:p data:o ptr:p
     """,
     "events": """
@@ -472,7 +476,7 @@ ABSENT = {
         cuGreenCtxStreamCreate@12050 cuGreenCtxGetId@12090
     """,
     "contexts": """
-        cuCtxSetFlags@12010 cuCtxGetExecAffinity@11040
+        cuCtxGetExecAffinity@11040
     """,
     "libraries and kernels": """
         cuLibraryGetUnifiedFunction@12000
@@ -525,12 +529,8 @@ ABSENT = {
         cuMulticastUnbind@12010 cuMulticastGetGranularity@12010 cuMemGetHandleForAddressRange@11070
     """,
     "copies, fills": """
-        cuMemcpyBatchAsync@12080z cuMemcpyBatchAsync_v2@13000z
         cuMemcpy3DBatchAsync@12080z cuMemcpy3DBatchAsync_v2@13000z cuMemBatchDecompressAsync@12060z
         cuMemPrefetchBatchAsync@13000z cuMemDiscardBatchAsync@13000z cuMemDiscardAndPrefetchBatchAsync@13000z
-    """,
-    "memory": """
-        cuPointerSetAttribute@6000
     """,
     "streams": """
         cuStreamGetCtx_v2@12050z

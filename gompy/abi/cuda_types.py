@@ -31,6 +31,7 @@ TYPES: Final = {
     "const CUDA_TEXTURE_DESC*": "pTexDesc",
     "CUdevice": "dev device peerDev",
     "CUdeviceptr": "addr devPtr dptr dptr_out dst dstDevice pbase pdptr ptr src srcDevice",
+    "CUdeviceptr*": "dsts srcs",
     "CUdriverProcAddressQueryResult": "symbolFound",
     "CUevent": "event event_out hEnd hEvent hStart phEvent",
     "CUexecAffinityParam*": "paramsArray",
@@ -67,6 +68,7 @@ TYPES: Final = {
     "CUmemAllocationGranularity_flags": "option",
     "CUmemAllocationHandleType": "handleType shHandleType",
     "const CUmemAllocationProp*": "prop",
+    "CUmemcpyAttributes*": "attrs",
     "CUmemGenericAllocationHandle": "handle",
     "CUmemLocation": "location",
     "CUmemoryPool": "memPool pool pool_out",
@@ -98,7 +100,9 @@ TYPES: Final = {
         "NumPackedComponents active blockSize blockSizeLimit canAccessPeer dim driverVersion greatestPriority "
         "leastPriority len major minGridSize minor numBlocks numParams ordinal pi priority val"
     ),
+    "size_t*": "attrsIdxs failIdx sizes",
     "size_t": (
+        "numAttrs "
         "ByteCount ByteOffset Height N Pitch Width WidthInBytes alignment bufferSize bytes bytesize count "
         "dstOffset dstPitch dynamicSMemSize dynamicSmemSize free granularity length minBytesToKeep "
         "numDependencies numDependencies_out numDependentNodes numEdges numNodes numRootNodes offset pPitch "
@@ -120,6 +124,7 @@ TYPES: Final = {
 """A type: the names of the parameters that have it."""
 
 EXCEPTIONS: Final = {
+    "const void*": "cuPointerSetAttribute.value",
     "char*": "cuDeviceGetName.name cuDeviceGetPCIBusId.pciBusId",
     "const char**": "cuKernelGetName.name cuFuncGetName.name",
     "const CUDA_ARRAY3D_DESCRIPTOR*": "cuArray3DCreate_v2.pAllocateArray cuMipmappedArrayCreate.pMipmappedArrayDesc",

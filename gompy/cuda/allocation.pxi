@@ -505,6 +505,8 @@ cdef public int cuPointerGetAttribute(void *to, int which, CUdeviceptr address) 
         (<unsigned *>to)[0] = CU_MEMORYTYPE_HOST if n.use == HOST_MEMORY else CU_MEMORYTYPE_DEVICE
     elif which == CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
         (<CUdeviceptr *>to)[0] = address
+    elif which == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        (<uint8_t *>to)[0] = n.orders_copies
     elif which == CU_POINTER_ATTRIBUTE_HOST_POINTER:
         if n.use != HOST_MEMORY and n.use != MANAGED:
             r = CUDA_ERROR_INVALID_VALUE

@@ -38,6 +38,7 @@ cdef struct block:
     uint32_t opened            # OPENED: how often, and of what (sharing.pxi)
     uint64_t opened_file, opened_place
     uint32_t pins              # operations that are at it, and LEAVING_PIN (pins.pxi)
+    bint orders_copies         # CU_POINTER_ATTRIBUTE_SYNC_MEMOPS (queries.pxi)
     bint stays_open            # the gate leaves it (gate.pxi)
     block *reservation         # RESERVED, CLOSED, MAPPED: of what it is a part
     void *memory               # CLOSED, MAPPED: a physical (physical.pxi)

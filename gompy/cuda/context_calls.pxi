@@ -361,6 +361,18 @@ cdef public int cuCtxGetStreamPriorityRange(int *least, int *greatest) noexcept 
     return CUDA_SUCCESS
 
 
+cdef public int cuCtxSetFlags(unsigned flags) noexcept nogil:
+    """Other flags for the current context."""
+    cdef context *c
+    cdef int r = current_context(&c)
+    if r != CUDA_SUCCESS:
+        return r
+    if not are_context_flags(flags):
+        return CUDA_ERROR_INVALID_VALUE
+    c.flags = flags
+    return CUDA_SUCCESS
+
+
 cdef public int cuCtxSynchronize() noexcept nogil:
     """Wait for all work of the current context, or of that in which a thread without one has launched a kernel."""
     cdef context *c

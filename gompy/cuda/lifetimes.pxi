@@ -1,10 +1,15 @@
 # How a context begins and ends, with all that it has.
 
 
+cdef inline bint are_context_flags(unsigned flags) noexcept nogil:
+    """Whether a context can have flags: one way to wait at most."""
+    return not flags & ~<unsigned>0x3f and flags & 7 in (0, 1, 2, 4)
+
+
 cdef int create_context(gpu *g, unsigned flags, bint primary, context **to) noexcept nogil:
     """A context with its default stream."""
     cdef context *c
-    if flags & ~<unsigned>0x3f or flags & 7 not in (0, 1, 2, 4):
+    if not are_context_flags(flags):
         return CUDA_ERROR_INVALID_VALUE
     c = <context *>new_handle(CONTEXT)
     if c == NULL:

@@ -181,6 +181,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     n.opened = 0
     n.pins = 0
     n.stays_open = False
+    n.orders_copies = False
     n.made[0] = 0
     n.start = n.address + skip
     if checking:

@@ -81,14 +81,14 @@ def test_the_page_is_the_tables() -> None:
 
 def test_what_is_not_there_says_so_once(cuda: Driver, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        assert cuda.library.cuCtxSetFlags(0) == NOT_SUPPORTED
+        assert cuda.library.cuCtxGetExecAffinity(0) == NOT_SUPPORTED
     assert cuda.library.cuArrayGetPlane() == NOT_SUPPORTED
     assert capfd.readouterr().err == (
-        "libcuda (gompy): error: cuCtxSetFlags is not implemented\n"
+        "libcuda (gompy): error: cuCtxGetExecAffinity is not implemented\n"
         "libcuda (gompy): error: cuArrayGetPlane is not implemented\n"
     )
     p, status = c_void_p(), c_int()
-    assert cuda.library.cuGetProcAddress_v2(b"cuCtxSetFlags", byref(p), 13000, 0, byref(status)) == SUCCESS
+    assert cuda.library.cuGetProcAddress_v2(b"cuCtxGetExecAffinity", byref(p), 13000, 0, byref(status)) == SUCCESS
     assert p.value is None and status.value == 1
 
 

@@ -91,6 +91,13 @@ typedef struct CUmemAllocationProp_st
 
 typedef struct CUmemAccessDesc_st { CUmemLocation location; CUmemAccess_flags flags; } CUmemAccessDesc;
 
+typedef struct CUmemcpyAttributes_st
+{
+  CUmemcpySrcAccessOrder srcAccessOrder;
+  CUmemLocation srcLocHint, dstLocHint;
+  unsigned flags;
+} CUmemcpyAttributes;
+
 typedef struct CUmemPoolProps_st
 {
   CUmemAllocationType allocType;
