@@ -21,7 +21,8 @@ PROGRAM = r"""
 #define PAGES 512
 static unsigned char marks[PAGES * 4096], whole[PAGES];
 static _Alignas (4096) char memory[PAGES * 4096];
-static struct mic_pages pages = { marks, whole, memory, 1 };
+static uint32_t stay_open;
+static struct mic_pages pages = { marks, whole, memory, 1, &stay_open };
 
 static size_t
 other_than (const void *p, size_t begin, size_t end, int c)
@@ -86,6 +87,12 @@ main (void)
         lost += other_than (memory, page, page + 2048, 'a') + other_than (memory, page + 2048, page + 4096, 'b');
     }
   printf ("%zu bytes lost, %zu marks\n", lost, other_than (marks, 0, sizeof marks, MIC_MARK_GOOD));
+  mic_mark_range (&pages, 0, 2 * 4096, MIC_MARK_UNSET);
+  mic_pages_stay_open (&pages, sizeof memory);
+  mic_mark_range (&pages, 2 * 4096, 4096, MIC_MARK_UNSET);
+  mic_fill_new (&pages, 2 * 4096, 4096);
+  printf ("open: %d%d%d, %zu pages\n", is_filled (0), is_filled (4096), is_filled (2 * 4096),
+          other_than (whole, 0, PAGES, MIC_PAGE_BYTES));
   return 0;
 }
 """
@@ -98,6 +105,7 @@ SAYS = """\
 1, state 2
 closed: state 1
 0 bytes lost, 0 marks
+open: 111, 0 pages
 """
 
 

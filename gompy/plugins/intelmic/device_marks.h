@@ -56,6 +56,7 @@ mic_open_pages (uint64_t offset, uint64_t size)
   if (mprotect (mic_marked_base + offset, size, PROT_READ | PROT_WRITE) == 0)
     return 1;
   /* too many mappings (vm.max_map_count): one for all needs none */
+  mic_pages_stay_open (&mic_marked_pages, mic_marked_size);
   return mprotect (mic_marked_base, mic_marked_size, PROT_READ | PROT_WRITE) == 0;
 }
 
@@ -386,7 +387,7 @@ mic_watch_marks (unsigned char *marks, void *base, uint64_t size, const struct m
   mic_outer = outer;
   mic_marks = marks;
   mic_marked_base = base;
-  mic_marked_pages = (struct mic_pages){ marks, NULL, NULL, 0 };
+  mic_marked_pages = (struct mic_pages){ marks, NULL, NULL, 0, NULL };
   mic_marked_size = size;
 }
 
@@ -406,7 +407,10 @@ mic_change_guards (struct mic_guards *guards)
       const struct mic_guard *change = &guards->list[head % MIC_GUARDS];
       if (change->access ? !mic_open_pages (change->offset, change->size)
 	                 : mprotect (mic_marked_base + change->offset, change->size, PROT_NONE) != 0)
-	__atomic_store_n (&guards->error, (uint32_t) errno, __ATOMIC_RELAXED);
+	{
+	  __atomic_store_n (&guards->error, (uint32_t) errno, __ATOMIC_RELAXED);
+	  mic_pages_stay_open (&mic_marked_pages, mic_marked_size);
+	}
       __atomic_store_n (&guards->head, head + 1, __ATOMIC_RELEASE);
     }
   atomic_flag_clear (&mic_marks_busy);

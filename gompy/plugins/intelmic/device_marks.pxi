@@ -28,5 +28,6 @@ cdef bint map_marks() noexcept nogil:
         madvise(<char *>p + control.split, control.arena_size - control.split, MADV_HUGEPAGE)
     marks = <unsigned char *>p + again
     watch_marks(marks, <void *>control.arena_base, control.arena_size, &control.outer)
-    open_pages_marks(&marked_pages, marks, <char *>p, control.arena_size, control.exact, control.spread)
+    open_pages_marks(&marked_pages, marks, <char *>p, control.arena_size, control.exact, control.spread,
+                     &control.guards.stay_open)
     return True

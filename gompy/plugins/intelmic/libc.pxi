@@ -159,6 +159,7 @@ cdef extern from "protocol.h":
         uint64_t size
         uint64_t access
     struct mic_guards:
+        uint32_t stay_open
         uint32_t tail
         uint32_t head
         uint32_t error

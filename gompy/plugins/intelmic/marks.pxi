@@ -46,7 +46,8 @@ cdef void open_marks(mic_device *d) noexcept nogil:
     d.marks = <unsigned char *>p
     d.control.marked = 1
     d.control.exact = d.exact
-    open_pages_marks(&d.pages, d.marks, d.memory, d.size, d.exact, d.control.spread)
+    open_pages_marks(&d.pages, d.marks, d.memory, d.size, d.exact, d.control.spread,
+                     &d.control.guards.stay_open)
 
 
 cdef void changed_marks(mic_device *d, uint64_t offset, uint64_t n) noexcept nogil:

@@ -5,6 +5,9 @@
    MIC_MARK_UNSET: a copy overwrites it, or a region does.  So who uses such a page takes it first (MIC_PAGE_BUSY): two
    that filled it at once, one of them would overwrite what is written meanwhile.
 
+   That takes pages that are closed until they are used.  The kernel may refuse to close some (vm.max_map_count): from
+   then on all new memory is filled at once, as nobody sees who uses it.
+
    Where images tell of their accesses there is no such table: code looks at bytes' marks.  */
 #ifndef GOMPY_MIC_PAGE_MARKS_H
 #define GOMPY_MIC_PAGE_MARKS_H
@@ -26,6 +29,7 @@ struct mic_pages
   unsigned char *marks, *whole;  /* of bytes, of pages; the latter NULL: there are none */
   char *memory;                  /* where it can be written */
   int spread;
+  uint32_t *stay_open;           /* of struct mic_guards */
 };
 
 /* Fill SIZE bytes, a multiple of 8, of a device's memory; OFFSET: theirs there, too.  */
@@ -140,7 +144,7 @@ mic_mark_range (const struct mic_pages *p, uint64_t offset, uint64_t n, int mark
 static __attribute__ ((unused)) void
 mic_fill_new (const struct mic_pages *p, uint64_t offset, uint64_t n)
 {
-  uint64_t end = offset + n;
+  uint64_t begin = offset, end = offset + n;
   for (uint64_t next; offset < end; offset = next)
     {
       uint64_t page = offset & -MIC_PAGE;
@@ -148,6 +152,17 @@ mic_fill_new (const struct mic_pages *p, uint64_t offset, uint64_t n)
       if (mic_page_state (p, page) == MIC_PAGE_BYTES)
         mic_fill (p->memory + offset, offset, next - offset, p->spread);
     }
+  __atomic_thread_fence (__ATOMIC_SEQ_CST);  /* after the marks: either we see that, or mic_pages_stay_open these */
+  if (p->whole != NULL && __atomic_load_n (p->stay_open, __ATOMIC_RELAXED))
+    mic_write_out_unset (p, begin, n);
+}
+
+/* Before pages can be used that should be closed: have all filled that nobody has used, of SIZE bytes of memory.  */
+static __attribute__ ((unused)) void
+mic_pages_stay_open (const struct mic_pages *p, uint64_t size)
+{
+  if (p->whole != NULL && __atomic_exchange_n (p->stay_open, 1, __ATOMIC_SEQ_CST) == 0)
+    mic_write_out_unset (p, 0, size);
 }
 
 /* MIC_MARK_GOOD takes the place of what is doubtful.  */

@@ -6,6 +6,7 @@ cdef extern from "page_marks.h" nogil:
         unsigned char *whole
         char *memory
         int spread
+        uint32_t *stay_open
     unsigned MIC_PAGE_BYTES
     unsigned char page_state "mic_page_state"(const mic_pages *p, uint64_t page)
     void write_out "mic_write_out"(const mic_pages *p, uint64_t offset, uint64_t n)
@@ -21,8 +22,9 @@ cdef inline uint64_t marks_size(uint64_t arena) noexcept nogil:
 
 
 cdef inline void open_pages_marks(mic_pages *p, unsigned char *marks, char *memory, uint64_t arena, bint exact,
-                                  int spread) noexcept nogil:
+                                  int spread, uint32_t *stay_open) noexcept nogil:
     p.marks = marks
     p.whole = NULL if exact else marks + arena + MIC_OUTER_BYTES
     p.memory = memory
     p.spread = spread
+    p.stay_open = stay_open

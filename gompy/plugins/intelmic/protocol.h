@@ -210,6 +210,7 @@ struct mic_guards
   uint32_t tail __attribute__ ((aligned (128)));
   uint32_t head __attribute__ ((aligned (128)));
   uint32_t error; /* errno of a change that the kernel refused, until the host has told it */
+  uint32_t stay_open; /* one was refused: pages may be open that should not be (page_marks.h) */
   struct mic_guard list[MIC_GUARDS];
 };
 
