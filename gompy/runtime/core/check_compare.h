@@ -38,6 +38,18 @@ gompy_mark_newer (unsigned char *restrict newer, const unsigned char *restrict d
   return any;
 }
 
+/* Whether a side's contents are those that both had; what those were is kept then if they are not.  */
+static int
+gompy_is_as_had (struct gompy_tracked *t, size_t at, const unsigned char *contents, size_t n)
+{
+  if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_HASHED))
+    return memcmp (contents, t->host_had + at, n) == 0;
+  if (gompy_is_hashed (t, at, contents))
+    return 1;
+  gompy_keep_part (t, at);
+  return 0;
+}
+
 /* What the program has changed; it may have given the memory back, too.  */
 static int
 gompy_find_stale (struct gompy_tracked *t)
@@ -56,7 +68,7 @@ gompy_find_stale (struct gompy_tracked *t)
           continue;
         }
       *part = (*part & ~GOMPY_PART_STALE) | GOMPY_PART_SAME;
-      if (!gompy_read_host (gompy_host_part, t->host + at, n) || memcmp (gompy_host_part, t->host_had + at, n) == 0)
+      if (!gompy_read_host (gompy_host_part, t->host + at, n) || gompy_is_as_had (t, at, gompy_host_part, n))
         {
           if (t->stale != NULL)
             memset (t->stale + at, 0, n);
@@ -65,7 +77,7 @@ gompy_find_stale (struct gompy_tracked *t)
       if (t->stale == NULL && (t->stale = gompy_room_get (t->size)) == NULL)
         return 0;
       if (gompy_mark_changed (t->stale + at, gompy_host_part, t->host_had + at,
-                              t->newer != NULL ? t->newer + at : NULL, n))
+                              *part & GOMPY_PART_NEWER ? t->newer + at : NULL, n))
         any |= *part |= GOMPY_PART_STALE;
     }
   return any != 0;
@@ -133,6 +145,12 @@ static void
 gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
 {
   t->parts[at / GOMPY_PART] &= ~GOMPY_PART_UNKNOWN;
+  if (gompy_is_as_hashed (t, at))
+    {
+      gompy_clear_newer (t, at, at + n);
+      return;
+    }
+  gompy_keep_part (t, at);
   if (!gompy_peek (t->device, gompy_part, t->target + at, n))
     return;
   if ((!t->unset && memcmp (gompy_part, t->device_had + at, n) == 0)
@@ -141,12 +159,12 @@ gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
       gompy_clear_newer (t, at, at + n);
       return;
     }
+  gompy_have_newer (t, at);
   if (!gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n))
     {
       t->parts[at / GOMPY_PART] &= ~GOMPY_PART_NEWER;
       return;
     }
-  t->parts[at / GOMPY_PART] |= GOMPY_PART_NEWER;
   gompy_skip_pointers (t, at, n);
 }
 
@@ -174,7 +192,7 @@ gompy_find_overwritten (struct gompy_tracked *t)
       for (end = at; end < t->size && t->stale[end] && !left[end]; end++)
         ;
       if (end > at)
-        gompy_agree (t, at, end, NULL);
+        gompy_agree (t, at, end, NULL, 0, 0);
       if (end > at && t->global)
         t->told = 1;  /* both sides have changed it: each has a state of its own there */
     }
@@ -208,7 +226,7 @@ gompy_stale_end_region (int device)
         continue;
       if (t->marked && has_time)
         gompy_find_overwritten (t);
-      if (!gompy_has_parts () || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
+      if (!gompy_has_parts () || !gompy_make_newer (t))
         continue;
       if (!t->unknown && gompy_can_look (t) && gompy_is_unwritten (t))
         continue;

@@ -8,15 +8,23 @@
 #define GOMPY_CHECK_FRESH_H
 
 /* Keep the contents of both sides, as they are.  SAME: what the host had hashed to when it was copied to the device; if
-   it has that still, the device had the same then.  False: the range is not to be had.  */
+   it has that still, the device had the same then.  AGREE: both sides have the same now.  False: the range is not to be
+   had.  */
 static int
-gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same)
+gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same, int agree)
 {
   int new;
-  t->device_had = t->host_had = gompy_room_take (t->size, &new);
-  if (t->host_had == NULL || !gompy_read_host (t->host_had, t->host, t->size))
+  gompy_join_contents (t);
+  if (t->host_had == NULL)
+    t->device_had = t->host_had = gompy_room_take (t->size, &new);
+  if (t->host_had == NULL)
     return 0;
-  if ((same == NULL || gompy_hash (t->host_had, t->size) != *same)
+  if (same != NULL && gompy_keep_hashes (t, *same))
+    return 1;
+  gompy_drop_hashes (t);
+  if (!gompy_read_host (t->host_had, t->host, t->size))
+    return 0;
+  if (!agree && (same == NULL || gompy_hash (t->host_had, t->size) != *same)
       && ((t->device_had = gompy_room_take (t->size, &new)) == NULL
           || !gompy_peek (t->device, t->device_had, t->target, t->size)))
     return 0;
@@ -61,11 +69,12 @@ gompy_begin_global (struct gompy_tracked *t)
 static int
 gompy_settle (struct gompy_tracked *t)
 {
-  int copied = t->fresh & GOMPY_FRESH_COPIED, written = copied && (t->fresh & GOMPY_FRESH_LAUNCHED);
+  int copied = t->fresh & GOMPY_FRESH_COPIED, agree = t->fresh & GOMPY_FRESH_SAME;
+  int written = (copied || agree) && (t->fresh & GOMPY_FRESH_LAUNCHED);
   if (!t->fresh)
     return t->host_had != NULL && t->device_had != NULL;
   t->fresh = 0;
-  if (!gompy_keep_contents (t, copied ? &t->hash : NULL))
+  if (!gompy_keep_contents (t, copied ? &t->hash : NULL, agree))
     {
       gompy_join_contents (t);
       gompy_room_put (t->host_had, t->size);
@@ -74,8 +83,7 @@ gompy_settle (struct gompy_tracked *t)
       t->filled = 0;
       return 0;
     }
-  if (written && t->device_had == t->host_had && gompy_has_parts ()
-      && (t->newer != NULL || (t->newer = gompy_room_get (t->size)) != NULL))
+  if (written && t->device_had == t->host_had && gompy_has_parts () && gompy_make_newer (t))
     {
       gompy_parts_unknown (t);
       if (!gompy_can_look (t))
@@ -103,8 +111,7 @@ gompy_fresh_copied (struct gompy_tracked *t, size_t begin, size_t end, int to_de
   if (to_device)
     {
       t->fresh |= GOMPY_FRESH_COPIED;
-      t->hash = gompy_hashed.start == t->host && gompy_hashed.size == t->size
-                  ? gompy_hashed.hash : gompy_hash ((const void *) t->host, t->size);
+      t->hash = gompy_take_hashes (t);
     }
   return 1;
 }

@@ -9,6 +9,7 @@
 
 #define GOMPY_HASH_LANES 8u
 #define GOMPY_HASH_ROWS 4u     /* of as many lanes, where the processor has AVX-512 */
+#define GOMPY_HASH_PART 65536u
 #define GOMPY_HASH_FACTOR 0xff51afd7ed558ccdull
 #ifndef GOMPY_HASH_LARGE
 #define GOMPY_HASH_LARGE 4096u /* there those make up for their ends */
@@ -63,8 +64,9 @@ gompy_hash_by_rows (const unsigned char *at, size_t n, uint64_t h)
   return h;
 }
 
+/* At most GOMPY_HASH_PART bytes.  */
 static uint64_t
-gompy_hash (const void *p, size_t n)
+gompy_hash_part (const void *p, size_t n)
 {
   const unsigned char *at = p;
   uint64_t h = 0x9E3779B97F4A7C15ull ^ n, word;
@@ -88,6 +90,36 @@ gompy_hash (const void *p, size_t n)
   for (; n; n--, at++)
     h = (h ^ *at) * GOMPY_HASH_FACTOR;
   return h ^ h >> 29;
+}
+
+/* More are hashed part by part; PARTS, or NULL: what each of them hashes to.  */
+static uint64_t
+gompy_hash_parts (const void *p, size_t n, uint64_t *parts)
+{
+  const unsigned char *at = p;
+  uint64_t h = n, part;
+  if (n <= GOMPY_HASH_PART)
+    {
+      h = gompy_hash_part (p, n);
+      if (parts != NULL)
+        *parts = h;
+      return h;
+    }
+  for (size_t left = n, size; left > 0; left -= size, at += size)
+    {
+      size = left < GOMPY_HASH_PART ? left : GOMPY_HASH_PART;
+      part = gompy_hash_part (at, size);
+      if (parts != NULL)
+        *parts++ = part;
+      h = gompy_hash_word (h, part);
+    }
+  return h;
+}
+
+static uint64_t
+gompy_hash (const void *p, size_t n)
+{
+  return gompy_hash_parts (p, n, NULL);
 }
 
 #endif

@@ -243,18 +243,38 @@ static __thread struct
   uintptr_t start;
   size_t size;
   uint64_t hash;
+  const uint64_t *parts;  /* of its parts, or NULL */
 } gompy_hashed;
 
-/* A copy of a mapped range; flags: GOMPY_LOGGED_TO_DEVICE or 0.  */
+#define GOMPY_HASHED_PARTS 8192u
+static void *gompy_check_room (size_t size);
+
+/* Where the calling thread has the hashes of a copy's parts; NULL: there is no room, or they are not worth it.  */
+static uint64_t *
+gompy_hashes_of_parts (size_t size)
+{
+  static __thread uint64_t *room;
+  if (size < GOMPY_HASH_PART || size > (size_t) GOMPY_HASHED_PARTS * GOMPY_HASH_PART)
+    return NULL;
+  if (room == NULL)
+    room = gompy_check_room (GOMPY_HASHED_PARTS * sizeof *room);
+  return room;
+}
+
+/* A copy of a mapped range; flags: GOMPY_LOGGED_TO_DEVICE or 0.  BEFORE: of one from the device, what the host had
+   hashed to; 0: both sides were compared.  */
 static void
 gompy_log_copy (int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
                 uintptr_t address, unsigned flags, uint64_t before)
 {
-  uint64_t hash = gompy_hash ((const void *) start, size);
+  uint64_t *parts = flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hashes_of_parts (size) : NULL;
+  uint64_t hash = parts != NULL || flags & GOMPY_LOGGED_TO_DEVICE || before
+                    ? gompy_hash_parts ((const void *) start, size, parts) : 0;
+  gompy_hashed.parts = parts;
   gompy_hashed.start = start;
   gompy_hashed.size = flags & GOMPY_LOGGED_TO_DEVICE ? size : 0;
   gompy_hashed.hash = hash;
-  if (!(flags & GOMPY_LOGGED_TO_DEVICE) && hash == before)
+  if (!(flags & GOMPY_LOGGED_TO_DEVICE) && before && hash == before)
     flags |= GOMPY_LOGGED_SAME;
   struct gompy_record e
     = { GOMPY_EVENT_COPY, (uint16_t) kind, device, 0, flags, (uintptr_t) where, start, size, address, hash, "" };

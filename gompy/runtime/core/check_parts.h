@@ -76,6 +76,24 @@ gompy_has_newer (const struct gompy_tracked *t)
   return 0;
 }
 
+/* Room for them, of parts that have some.  */
+static int
+gompy_make_newer (struct gompy_tracked *t)
+{
+  int new;
+  return t->newer != NULL || (t->newer = gompy_room_take (t->size, &new)) != NULL;
+}
+
+/* The part of byte AT is about to have some.  */
+static void
+gompy_have_newer (struct gompy_tracked *t, size_t at)
+{
+  size_t begin = at / GOMPY_PART * GOMPY_PART;
+  if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_NEWER))
+    memset (t->newer + begin, 0, gompy_part_end (begin, t->size) - begin);
+  t->parts[at / GOMPY_PART] |= GOMPY_PART_NEWER;
+}
+
 /* There are none in [BEGIN, END).  */
 static void
 gompy_clear_newer (struct gompy_tracked *t, size_t begin, size_t end)

@@ -9,7 +9,7 @@ gompy_newer_at (const struct gompy_tracked *t, uintptr_t address, size_t size)
 {
   if (t->newer != NULL && gompy_overlaps (t, address, size))
     for (uintptr_t a = address; a < address + size; a++)
-      if (a - t->host < t->size && t->newer[a - t->host])
+      if (a - t->host < t->size && t->parts[(a - t->host) / GOMPY_PART] & GOMPY_PART_NEWER && t->newer[a - t->host])
         return a - t->host;
   return t->size;
 }
@@ -29,7 +29,8 @@ static int
 gompy_is_all_unset (const struct gompy_tracked *t, uintptr_t address, size_t size)
 {
   for (uintptr_t a = address; a < address + size; a++)
-    if (a - t->host >= t->size || t->newer[a - t->host] != GOMPY_UNSET)
+    if (a - t->host >= t->size || !(t->parts[(a - t->host) / GOMPY_PART] & GOMPY_PART_NEWER)
+        || t->newer[a - t->host] != GOMPY_UNSET)
       return 0;
   return 1;
 }

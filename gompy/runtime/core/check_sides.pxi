@@ -17,12 +17,14 @@ cdef extern from "core/check_stale.h" nogil:
     int (*gompy_find_unset)(int device, uintptr_t target, unsigned char *unset, size_t size) noexcept nogil
     void gompy_stale_new(int device, uintptr_t host, uintptr_t target, size_t size, bint filled, bint for_ever,
                          bint fresh)
-    void gompy_stale_copied(int device, uintptr_t target, uintptr_t host, size_t size, bint to_device)
+    void gompy_stale_copied(int device, uintptr_t target, uintptr_t host, size_t size, bint to_device,
+                            bint in_construct)
     void gompy_stale_begin_region(int device)
     void gompy_stale_end_region(int device)
     void gompy_stale_watch()
     void gompy_stale_construct(bint begins, bint hold)
     void gompy_need_held(uintptr_t begin, size_t size)
+    void gompy_stale_copies(int device, uintptr_t target, uintptr_t host, size_t size)
     void gompy_stop_tracking()
     void gompy_stale_hear()
     void gompy_stale_listen()
@@ -129,7 +131,7 @@ cdef void note_map(const HookEvent *event) noexcept nogil:
         gompy_stale_new(event.device, event.host, event.target, event.size, event.bytes != 0, False,
                         event.construct != NULL)
     elif event.detail == MAP_ATTACHED and event.target:
-        gompy_stale_copied(event.device, event.target, event.host, sizeof(void *), True)
+        gompy_stale_copied(event.device, event.target, event.host, sizeof(void *), True, False)
 
 
 cdef void note_flight(const HookEvent *event) noexcept nogil:
@@ -361,6 +363,7 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
     pthread_mutex_lock(&gompy_stale_lock)
     if event.kind == HOOK_COPY and event.phase == PHASE_BEGIN and event.detail != COPY_WITHIN:
         gompy_need_held(event.host, event.size)
+        gompy_stale_copies(event.device, event.target, event.host, event.size)
     note_flight(event)
     if event.kind == HOOK_MAP:
         note_queued(event)
@@ -395,7 +398,8 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
         if event.detail == COPY_WITHIN:
             gompy_stop_tracking()
         else:
-            gompy_stale_copied(event.device, event.target, event.host, event.size, event.detail == COPY_TO_DEVICE)
+            gompy_stale_copied(event.device, event.target, event.host, event.size, event.detail == COPY_TO_DEVICE,
+                               event.construct != NULL)
     gompy_stale_time += gompy_now() - begin
     pthread_mutex_unlock(&gompy_stale_lock)
 

@@ -12,8 +12,9 @@
    is watched, and the first access to a part of it has that part compared.  What was not touched is not compared again
    either.  Only where the program cannot be watched both sides are compared around each region.
 
-   Nor are contents kept before they are needed: a mapping that its construct ends itself is compared then, with the
-   host, if a region may have written what is not copied back (check_fresh.h).
+   Nor are contents kept before they are needed: of large ranges that were copied to the device their hashes are
+   (check_hashed.h), and a mapping that its construct ends itself is compared then, with the host, if a region may have
+   written what is not copied back (check_fresh.h).
 
    What is copied from device memory that nothing has written is `newer` as well, until the program writes it.
 
@@ -34,7 +35,7 @@
 #define GOMPY_TRACKED 512u
 #define GOMPY_TRACKED_BYTES (1ull << 30)
 #define GOMPY_LARGE 65536u       /* looked at while there is time for it */
-#define GOMPY_PART 65536u
+#define GOMPY_PART GOMPY_HASH_PART
 #define GOMPY_SMALL 16384u       /* compared sooner than watched: closing pages, and an access to them, cost more */
 #define GOMPY_NEAR (16ull << 20)
 #define GOMPY_TIME_SHARE 6       /* of the program's time, after the first part of a second */
@@ -45,11 +46,13 @@
 #define GOMPY_PART_STALE 2   /* some are stale */
 #define GOMPY_PART_UNKNOWN 4 /* regions may have written since it was compared */
 #define GOMPY_PART_NEWER 8   /* `newer` may have some */
+#define GOMPY_PART_HASHED 16 /* its contents are not kept, but what they hash to; both sides had the same */
 
 /* What has happened to a range that is `fresh`.  */
 #define GOMPY_FRESH 1
 #define GOMPY_FRESH_COPIED 2    /* all of it was copied to the device */
 #define GOMPY_FRESH_LAUNCHED 4  /* a region has run since */
+#define GOMPY_FRESH_SAME 8      /* both sides have the same now */
 
 /* What is known of a byte of the host's, if it is not fine.  */
 #define GOMPY_NEWER 1  /* the device has newer contents */
@@ -68,13 +71,14 @@ struct gompy_tracked
   int marked;  /* the device has been told of bytes */
   int logged;
   unsigned char *device_had, *host_had;  /* one block while both are the same */
-  unsigned char *newer;  /* a byte each, GOMPY_NEWER or GOMPY_UNSET, or NULL: none */
+  uint64_t *hashes;      /* of parts, or NULL: contents are kept; check_hashed.h */
+  unsigned char *newer;  /* a byte each of parts that have some, GOMPY_NEWER or GOMPY_UNSET, or NULL: none */
   int unset;             /* there may be the latter */
   unsigned char *stale;
   unsigned char *parts;
   int unknown; /* some parts are */
   int looked;  /* whether the device's side can be looked at: 1, or -1: not; 0: not known */
-  int fresh;   /* or GOMPY_FRESH_...: the construct that has made it runs, and no contents are kept as yet */
+  int fresh;   /* or GOMPY_FRESH_...: the construct runs that has made or copied it, and no contents are kept as yet */
   uint64_t hash;  /* GOMPY_FRESH_COPIED: what the host's contents hashed to */
 };
 
@@ -125,6 +129,10 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
 #include "check_parts.h"
 #include "check_heap.h"
 
+static int gompy_overlaps (const struct gompy_tracked *t, uintptr_t begin, size_t size);
+
+#include "check_hashed.h"
+
 static void
 gompy_drop_track (unsigned i)
 {
@@ -134,6 +142,7 @@ gompy_drop_track (unsigned i)
   gompy_room_put (t->host_had, t->size);
   gompy_room_put (t->newer, t->size);
   gompy_room_put (t->stale, t->size);
+  gompy_drop_hashes (t);
   gompy_room_put (t->parts, gompy_part_count (t));
   gompy_room_put (t, sizeof *t);
   gompy_tracks[i] = gompy_tracks[--gompy_track_count];
@@ -166,7 +175,7 @@ gompy_stop_tracking (void)
   gompy_tracking = 0;
 }
 
-static int gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same);
+static int gompy_keep_contents (struct gompy_tracked *t, const uint64_t *same, int agree);
 static int gompy_settle (struct gompy_tracked *t);
 static void gompy_begin_global (struct gompy_tracked *t);
 static int gompy_fresh_copied (struct gompy_tracked *t, size_t begin, size_t end, int to_device);
@@ -199,7 +208,7 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
   t->parts = gompy_room_get (gompy_part_count (t));
   gompy_tracks[gompy_track_count++] = t;
   gompy_tracked_bytes += size;
-  if (t->parts == NULL || (!fresh && !gompy_keep_contents (t, NULL)))
+  if (t->parts == NULL || (!fresh && !gompy_keep_contents (t, NULL, 0)))
     gompy_drop_track (gompy_track_count - 1);
   else if (global)
     gompy_begin_global (t);
@@ -254,85 +263,7 @@ gompy_stale_unloaded (int device, uintptr_t host, size_t size)
 
 #include "check_fresh.h"
 
-/* Both sides are taken to agree from here on, in [BEGIN, END) of a range; CONTENTS: the device's, or NULL.  */
-static void
-gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned char *contents)
-{
-  int same = contents == (const unsigned char *) t->host + begin;  /* the copy has just used it */
-  gompy_clear_newer (t, begin, end);
-  if (t->stale != NULL)
-    memset (t->stale + begin, 0, end - begin);
-  if (t->gone || !gompy_settle (t))
-    return;
-  gompy_parts_agree (t, begin, end);
-  if (same && begin == 0 && end == t->size)
-    gompy_join_contents (t);
-  else if (!same && !gompy_part_contents (t))
-    return;
-  if (same)
-    memcpy (t->host_had + begin, contents, end - begin);
-  else
-    gompy_read_host (t->host_had + begin, t->host + begin, end - begin);
-  if (same && t->device_had == t->host_had)
-    return;
-  if (contents != NULL)
-    memcpy (t->device_had + begin, contents, end - begin);
-  else
-    gompy_peek (t->device, t->device_had + begin, t->target + begin, end - begin);
-}
-
-/* [BEGIN, END) has been copied from the device.  What nothing had written there has no meaning on the host.  */
-static void
-gompy_note_unset (struct gompy_tracked *t, size_t begin, size_t end)
-{
-  if (t->filled || t->gone || t->shared || gompy_find_unset == NULL || !gompy_has_time (end - begin)
-      || !gompy_has_parts ())
-    return;
-  for (size_t n, at = begin; at < end; at += n)
-    {
-      n = end - at < GOMPY_PART ? end - at : GOMPY_PART;
-      if (!gompy_find_unset (t->device, t->target + at, gompy_part, n))
-        return;
-      if (memchr (gompy_part, 1, n) == NULL)
-        continue;
-      if (!gompy_settle (t) || (t->newer == NULL && (t->newer = gompy_room_get (t->size)) == NULL))
-        return;
-      t->unset = 1;
-      for (size_t i = 0; i < n; i++)
-        t->newer[at + i] = gompy_part[i] ? GOMPY_UNSET : 0;
-      t->parts[at / GOMPY_PART] |= GOMPY_PART_NEWER;
-      t->parts[(at + n - 1) / GOMPY_PART] |= GOMPY_PART_NEWER;
-    }
-}
-
-/* A copy has been made, TO_DEVICE from memory of the host, or to that.  */
-static void
-gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, int to_device)
-{
-  for (unsigned i = 0; i < gompy_track_count; i++)
-    {
-      struct gompy_tracked *t = gompy_tracks[i];
-      uintptr_t begin, end;
-      if (!t->gone && t->device == device && t->target < target + size && target < t->target + t->size
-          && (to_device || host - target == t->host - t->target))
-        {
-          begin = target > t->target ? target - t->target : 0;
-          end = target + size < t->target + t->size ? target + size - t->target : t->size;
-          if (!gompy_fresh_copied (t, begin, end, to_device))
-            gompy_agree (t, begin, end, (unsigned char *) host + (t->target + begin - target));
-          if (!to_device)
-            gompy_note_unset (t, begin, end);
-          t->filled |= to_device;
-        }
-      else if (!to_device && gompy_overlaps (t, host, size))
-        {
-          begin = host > t->host ? host - t->host : 0;
-          end = host + size < t->host + t->size ? host + size - t->host : t->size;
-          gompy_agree (t, begin, end, NULL);
-        }
-    }
-}
-
+#include "check_agree.h"
 #include "check_compare.h"
 #include "check_reads.h"
 

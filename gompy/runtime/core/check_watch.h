@@ -27,8 +27,8 @@
 
 #define GOMPY_WATCHED 256
 #define GOMPY_WATCHED_PAGES (GOMPY_WATCHED * 1024u)
-#define GOMPY_WATCH_FREE_STEPS 5000u  /* more only if they are few for the time that has passed */
-#define GOMPY_WATCH_STEP_PERIOD 200000ull /* ns; a step takes 5 to 25 us */
+#define GOMPY_WATCH_FREE_STEPS 5000u  /* more only if they are few for the program's processor time */
+#define GOMPY_WATCH_STEP_PERIOD 400000ull /* ns; a step takes 5 to 25 us */
 #define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct; more if as many are left after them */
 #define GOMPY_WATCH_WRITES 24u        /* in it, of what is newer on a device: the program writes it anew */
 #define GOMPY_WATCH_OPEN 0xffffu
@@ -323,12 +323,21 @@ gompy_meets_closed (uintptr_t begin, size_t size)
   return 0;
 }
 
+static uint64_t
+gompy_processor_time (void)
+{
+  struct timespec t = { 0, 0 };
+  gompy_raw_call (SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, (long) &t, 0, 0, 0, 0);
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
 /* How many steps may be made now.  */
 static uint64_t
 gompy_steps_left (void)
 {
-  uint64_t may = (gompy_now () - gompy_stale_begun) / GOMPY_WATCH_STEP_PERIOD;
-  may = may > GOMPY_WATCH_FREE_STEPS ? may : GOMPY_WATCH_FREE_STEPS;
+  uint64_t may = GOMPY_WATCH_FREE_STEPS;
+  if (gompy_watch_steps >= may)  /* on a busy machine far more time passes than the program has */
+    may = gompy_processor_time () / GOMPY_WATCH_STEP_PERIOD;
   return may > gompy_watch_steps ? may - gompy_watch_steps : 0;
 }
 

@@ -1,0 +1,155 @@
+/* `gompy run --check`: large ranges whose contents are not kept, but what each part hashes to.
+
+   Both sides had the same when the range was copied.  While one of them has that still, it stands for what both had:
+   most parts are changed on one side at most, and those of arrays that are only read on none.  So a part's contents are
+   kept when one side has changed it, from the other.  Where both have, they are taken to agree from then on.
+   Included once, by check_stale.h.  */
+#ifndef GOMPY_CHECK_HASHED_H
+#define GOMPY_CHECK_HASHED_H
+
+static size_t
+gompy_part_size (const struct gompy_tracked *t, size_t at)
+{
+  return t->size - at < GOMPY_PART ? t->size - at : GOMPY_PART;
+}
+
+static void
+gompy_drop_hashes (struct gompy_tracked *t)
+{
+  gompy_room_put (t->hashes, gompy_part_count (t) * sizeof *t->hashes);
+  t->hashes = NULL;
+}
+
+/* All of a range was copied to the device.  What its parts hash to, of the copy's bytes if those were just hashed.  */
+static uint64_t
+gompy_take_hashes (struct gompy_tracked *t)
+{
+  int new, known = gompy_hashed.start == t->host && gompy_hashed.size == t->size;
+  if (t->size < GOMPY_LARGE
+      || (t->hashes == NULL
+          && (t->hashes = gompy_room_take (gompy_part_count (t) * sizeof *t->hashes, &new)) == NULL))
+    return known ? gompy_hashed.hash : gompy_hash ((const void *) t->host, t->size);
+  if (!known || gompy_hashed.parts == NULL)
+    return gompy_hash_parts ((const void *) t->host, t->size, t->hashes);
+  memcpy (t->hashes, gompy_hashed.parts, (t->size + GOMPY_PART - 1) / GOMPY_PART * sizeof *t->hashes);
+  return gompy_hashed.hash;
+}
+
+/* Keep no more of a range than its hashes.  They are the host's still: while no other thread is there nobody has
+   written that.  False: the contents are to be kept.  */
+static int
+gompy_keep_hashes (struct gompy_tracked *t, uint64_t hash)
+{
+  if (t->hashes == NULL || (gompy_count_threads () != 1 && gompy_hash ((const void *) t->host, t->size) != hash))
+    return 0;
+  memset (t->parts, GOMPY_PART_SAME | GOMPY_PART_HASHED, gompy_part_count (t));
+  return 1;
+}
+
+/* Whether a side's contents, which are in CONTENTS, are those that both had.  */
+static int
+gompy_is_hashed (const struct gompy_tracked *t, size_t at, const void *contents)
+{
+  return gompy_hash (contents, gompy_part_size (t, at)) == t->hashes[at / GOMPY_PART];
+}
+
+/* Keep what both sides had of the part that begins at AT.  */
+static void
+gompy_keep_part (struct gompy_tracked *t, size_t at)
+{
+  unsigned char *part = &t->parts[at / GOMPY_PART], *had = t->host_had + at;
+  size_t n = gompy_part_size (t, at);
+  if (!(*part & GOMPY_PART_HASHED))
+    return;
+  *part &= ~GOMPY_PART_HASHED;
+  if ((gompy_read_host (had, t->host + at, n) && gompy_is_hashed (t, at, had))
+      || (!t->gone && gompy_peek (t->device, had, t->target + at, n) && gompy_is_hashed (t, at, had)))
+    {
+      if (t->device_had != t->host_had)
+        memcpy (t->device_had + at, had, n);
+      return;
+    }
+  gompy_clear_newer (t, at, at + n);
+  if (t->gone || !gompy_part_contents (t) || !gompy_read_host (had, t->host + at, n)
+      || !gompy_peek (t->device, t->device_had + at, t->target + at, n))
+    t->told = 1;
+}
+
+/* Keep the parts of which [BEGIN, END) has some bytes, but not all.  */
+static void
+gompy_keep_ends (struct gompy_tracked *t, size_t begin, size_t end)
+{
+  size_t last = (end - 1) / GOMPY_PART * GOMPY_PART;
+  if (t->hashes == NULL || begin >= end)
+    return;
+  if (begin % GOMPY_PART)
+    gompy_keep_part (t, begin / GOMPY_PART * GOMPY_PART);
+  if (end % GOMPY_PART && end != t->size)
+    gompy_keep_part (t, last);
+}
+
+/* The device's side of a part, as far as that needs no contents: whether nothing has changed there.  */
+static int
+gompy_is_as_hashed (struct gompy_tracked *t, size_t at)
+{
+  size_t n = gompy_part_size (t, at);
+  uint64_t hash;
+  if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_HASHED) || t->unset)
+    return 0;
+  if (!gompy_watch_handles && gompy_hash_target (t->device, t->target + at, n, &hash))
+    return hash == t->hashes[at / GOMPY_PART];
+  return gompy_peek (t->device, gompy_part, t->target + at, n) && gompy_is_hashed (t, at, gompy_part);
+}
+
+/* Keep all parts of which [AT, AT + N) has bytes.  */
+static void
+gompy_keep_around (struct gompy_tracked *t, size_t at, size_t n)
+{
+  for (size_t part = at / GOMPY_PART * GOMPY_PART; t->hashes != NULL && part < at + n; part += GOMPY_PART)
+    gompy_keep_part (t, part);
+}
+
+/* Both sides have CONTENTS in [BEGIN, END) of a range: of all of a part what they hash to is kept.  */
+static void
+gompy_hash_again (struct gompy_tracked *t, size_t begin, size_t end, const unsigned char *contents)
+{
+  for (size_t next, at = begin; at < end; contents += next - at, at = next)
+    {
+      next = gompy_part_end (at, end);
+      if (at % GOMPY_PART == 0 && (next % GOMPY_PART == 0 || next == t->size))
+        {
+          t->hashes[at / GOMPY_PART] = gompy_hash (contents, next - at);
+          t->parts[at / GOMPY_PART] |= GOMPY_PART_HASHED;
+        }
+      else
+        memcpy (t->host_had + at, contents, next - at);
+    }
+}
+
+/* A copy is about to be made between SIZE bytes of a device and of the host: of parts that it changes one side has what
+   both had until now.  */
+static void
+gompy_stale_copies (int device, uintptr_t target, uintptr_t host, size_t size)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      uintptr_t begin = 0, end = 0;
+      if (t->hashes == NULL || t->fresh)
+        continue;
+      if (!t->gone && t->device == device && t->target < target + size && target < t->target + t->size)
+        {
+          begin = target > t->target ? target - t->target : 0;
+          end = target + size < t->target + t->size ? target + size - t->target : t->size;
+          gompy_keep_ends (t, begin, end);
+        }
+      if (gompy_overlaps (t, host, size))
+        {
+          begin = host > t->host ? host - t->host : 0;
+          end = host + size < t->host + t->size ? host + size - t->host : t->size;
+          gompy_keep_ends (t, begin, end);
+        }
+    }
+}
+
+#endif
