@@ -290,7 +290,7 @@ gompy_race_loose (const struct gompy_races *r, const struct gompy_access *access
   uint32_t group = number / GOMPY_GROUP % (GOMPY_LINE / GOMPY_GROUP);
   int spread = gompy_line_spread (access, line) >> group & 1, safe = 1;
   int reads = spread || line->loose_read >= access->first, writes = spread || line->loose_written >= access->first;
-  for (int i = 0; !spread && i < GOMPY_ROWS && line->rows[i].words; i++)
+  for (int i = 0; !spread && line->newest >= access->first && i < GOMPY_ROWS && line->rows[i].words; i++)
     if (line->rows[i].words & its && line->rows[i].epoch >= (access->writes ? access->first : access->settled)
         && (access->writes || line->rows[i].who & GOMPY_ROW_WRITE))
       return 0;
@@ -324,16 +324,24 @@ gompy_race_loose_lanes (const struct gompy_races *r, struct gompy_access *access
                         uint64_t shared_size)
 {
   uint32_t size = access->size, left = 0;
+  const struct gompy_space memory = r->memory;
+  struct gompy_access own = *access; /* of device memory, in registers: it is the same for all words */
+  uint64_t base = r->base, most = r->size;
+  own.first = r->launch_first;
+  own.settled = r->settled;
   for (; mask; mask &= mask - 1)
     {
       int lane = __builtin_ctz (mask);
       uint32_t bytes = size < 4 ? ((1u << size) - 1) << (a[lane] & 3) : 15;
       uint32_t who = access->who | (uint32_t) lane | bytes << 12;
-      uint64_t number;
-      const struct gompy_space *space = gompy_race_place (r, access, a[lane], shared_size, &number);
-      if (space && (a[lane] & (size - 1)
-                    || !(size <= 4 ? gompy_race_loose (r, access, space, number, 1, who)
-                                   : gompy_race_loose (r, access, space, number, size / 4, who))))
+      uint64_t number, offset = a[lane] - base;
+      const struct gompy_space *space;
+      if (size == 4 && offset < most && !(a[lane] & 3))
+        left |= gompy_race_loose (r, &own, &memory, offset / 4, 1, who) ? 0u : 1u << lane;
+      else if ((space = gompy_race_place (r, access, a[lane], shared_size, &number))
+               && (a[lane] & (size - 1)
+                   || !(size <= 4 ? gompy_race_loose (r, access, space, number, 1, who)
+                                  : gompy_race_loose (r, access, space, number, size / 4, who))))
         left |= 1u << lane;
     }
   return left;
