@@ -210,11 +210,14 @@ main ()
 {
   int count;
   CHECK (cudaGetDeviceCount (&count));
-  questions (count);
-  for (int d = 1; d < count; d++)
-    there_and_back (0, d);
-  parts (count);
-  both_at_a_time ();
-  pools ();
+  if (count > 1)
+    {
+      questions (count);
+      for (int d = 1; d < count; d++)
+        there_and_back (0, d);
+      parts (count);
+      both_at_a_time ();
+      pools ();
+    }
   std::puts ("several devices: right");
 }
