@@ -169,7 +169,9 @@ class Source:
         unit = self.unit_at(pc)
         scopes: list[Any] = []
         if unit is not None:
-            self._find_scopes(unit, unit.get_top_DIE(), pc, scopes, self._entries_of(unit, pc))
+            self._find_scopes(unit, unit.get_top_DIE(), pc, scopes, where := self._entries_of(unit, pc))
+            if not scopes and where is not None:  # of a function in parts only calls and pointers have the address
+                self._find_scopes(unit, unit.get_top_DIE(), pc, scopes, None)
         for at in range(len(scopes) - 1, -1, -1):
             function = next((die for die in scopes[at::-1] if die.tag == "DW_TAG_subprogram"), None)
             for die in scopes[at].iter_children():

@@ -127,3 +127,40 @@ def test_a_guided_walk_finds_what_a_walk_through_all_finds(tmp_path: Path, optio
             all_of_it._functions = []  # so nothing says where to look
             by_walk = list(all_of_it.locals(frame, lambda _: 0))
             assert list(guided.locals(frame, lambda _: 0)) == by_walk, name
+
+
+PARTS = """#include <stdio.h>
+#include <stdlib.h>
+__attribute__ ((cold, noinline)) static void
+bad (int k)
+{
+  printf ("bad %d\\n", k);
+  abort ();
+}
+int
+main (int argc, char **argv)
+{
+#pragma omp parallel num_threads(1)
+  {
+    int *mine = malloc (4000), sum = argc;
+    if (argc > 5)
+      bad (1);
+#pragma omp target map(to: mine[ : 10]) map(tofrom: sum)
+    sum += mine[9 + argc];
+    if (sum == 77)
+      bad (2);
+    free (mine);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_function_in_parts_has_its_names(tmp_path: Path, level: str) -> None:
+    """Its addresses are in .debug_ranges, and what starts the team has that of its begin: there its names are not."""
+    (tmp_path / "prog.c").write_text(PARTS)
+    subprocess.run([BIN / "gompcc", "-g", level, "-fopenmp", "prog.c", "-o", "prog"], check=True, cwd=tmp_path)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog"]
+    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 86
+    assert "goes beyond what is mapped of mine (40 bytes)" in done.stderr
