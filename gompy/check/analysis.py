@@ -105,7 +105,7 @@ class Analysis:
             self._keep(event)
         if flags & NEW and not flags & ATTACH and event.kind not in POINTERS:
             what = event.what or "target"
-            mapping = Mapping(event.start, event.size, event.address, what, names, event)
+            mapping = Mapping(event.start, event.size, event.address, what, names, event, met=names.count)
             self.now.live[event.device, event.start] = mapping
             if not names_data(what):
                 self.made.setdefault((event.device, event.thread), []).append(mapping)

@@ -33,6 +33,7 @@ class Mapping:
     names: Names
     made: Event | None = None
     removed: Event | None = None
+    met: int = 0  # how many records had been, with that
     gone_by: str = ""
     region: int = 0  # the function of the region that it was made for
     kept: bool = True  # not by a region alone: a construct that names data, or a routine, has it
@@ -64,7 +65,7 @@ class Mapping:
         self._item = item
 
     def _called(self) -> str:
-        return self.names.then(self.made) if self.made is not None else ""
+        return self.names.then(self.made, self.met) if self.made is not None else ""
 
     @property
     def place(self) -> Place:

@@ -53,10 +53,10 @@ class Names:
     peek: Callable[[int], int | None] | None = None
     modules: list[Module] = field(default_factory=list)
     sources: dict[str, Source | None] = field(default_factory=dict)
-    known: dict[int, str] = field(default_factory=dict)
     words: dict[int, int] = field(default_factory=dict)
     elements: dict[int, Variable] = field(default_factory=dict)
-    _met: dict[int, dict[int, Event]] = field(default_factory=dict)
+    count: int = 0  # of records that have been met
+    _met: dict[int, dict[tuple[int, int], tuple[int, Event]]] = field(default_factory=dict)
     _visible: dict[int, list[Variable]] = field(default_factory=dict)
     _global: list[Variable] | None = None
 
@@ -271,29 +271,31 @@ class Names:
         name = self._found(event)
         if not name:
             return self.known_at(event.start)
-        self.known[event.start] = name
-        self._met.pop(event.start, None)
+        self.met(event)
         return name
 
     def met(self, event: Event) -> None:
         """The same, where nobody has asked yet: it is looked for when somebody does."""
+        self.count += 1
         met = self._met.setdefault(event.start, {})
-        where = event.frame.pc if event.frame is not None else 0
-        met.pop(where, None)  # of a place's records the last one counts
-        met[where] = event
+        where = event.frame.pc if event.frame is not None else 0, event.op
+        before = met.pop(where, None)  # of a place's records the last one counts
+        met[where] = before[0] if before is not None else self.count, event
 
-    def known_at(self, start: int) -> str:
-        """What the last record about an address was about of which that is known; empty: of none."""
-        for event in reversed(self._met.pop(start, {}).values()):
-            name = self._found(event)
+    def known_at(self, start: int, until: int | None = None) -> str:
+        """What the last record about an address was about of which that is known; empty: of none.
+
+        ``until``: of places that had been met when there were so many records.
+        """
+        for first, event in reversed(self._met.get(start, {}).values()):
+            name = self._found(event) if until is None or first <= until else ""
             if name:
-                self.known[start] = name
                 return name
-        return self.known.get(start, "")
+        return ""
 
-    def then(self, event: Event) -> str:
-        """What an earlier record was about."""
-        return self._found(event) or self.known_at(event.start)
+    def then(self, event: Event, until: int) -> str:
+        """What an earlier record was about, by what was known then: later ones may take it for something else."""
+        return self._found(event) or self.known_at(event.start, until)
 
     def _found(self, event: Event) -> str:
         """What a record is about by itself; empty: not known."""

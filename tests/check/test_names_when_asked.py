@@ -164,3 +164,43 @@ def test_a_function_in_parts_has_its_names(tmp_path: Path, level: str) -> None:
     done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 86
     assert "goes beyond what is mapped of mine (40 bytes)" in done.stderr
+
+
+LATER_LIBRARY = """#include <stdlib.h>
+static struct { int n; double *v; } world;
+void
+twice (int n)
+{
+  int sum = 0;
+  world.v = malloc (n * 8);
+#pragma omp target enter data map(to: world) map(alloc: world.v[ : n])
+#pragma omp target exit data map(delete: world.v[ : n]) map(delete: world)
+#pragma omp target map(tofrom: sum)
+  sum += (int) world.v[3];
+}
+"""
+
+LATER = """#include <stdlib.h>
+extern void twice (int);
+static int *earlier;
+int
+main (void)
+{
+  earlier = malloc (400);
+#pragma omp target data map(to: earlier[ : 100])
+  twice (100);
+}
+"""
+
+
+def test_a_mapping_has_no_name_that_a_later_record_guesses(tmp_path: Path) -> None:
+    """That a block of the heap begins there is known of the entry alone: what removes it takes it for another's."""
+    (tmp_path / "prog.c").write_text(LATER)
+    (tmp_path / "lib.c").write_text(LATER_LIBRARY)
+    words = [BIN / "gompcc", "-g", "-fopenmp"]
+    subprocess.run([*words, "-shared", "-fPIC", "lib.c", "-o", "lib.so"], check=True, cwd=tmp_path)
+    subprocess.run([*words, "prog.c", "./lib.so", "-o", "prog"], check=True, cwd=tmp_path)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog"]
+    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 86
+    assert "lib.c:8: note: memory, 800 bytes, mapped here (target enter data)" in done.stderr
