@@ -124,7 +124,7 @@ class Emitter:
         self.otherwise = ""  # there, where to go on if an access is not of device memory
         self.below = 0  # … bytes to the lowest place that is accessed by the same base
         self.sure = False  # … whether an access by the same base before it was of device memory
-        self.only = ""  # … whether its stores are done (i1), where that is no branch's matter (unbranched.py)
+        self.only = ""  # … whether its accesses are done (i1), where that is no branch's matter (unbranched.py)
         self.active = "%m"  # the mask of the instruction at hand: the block's and its guard's
         self.guarded = False
         self.block = 0

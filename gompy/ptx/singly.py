@@ -230,10 +230,16 @@ def begin(em: Emitter, address: str) -> str:
     return em.new(f"inttoptr i64 {address} to ptr")
 
 
+def place_of(em: Emitter, address: str) -> str:
+    """The pointer for an access that is or is not done."""
+    place = begin(em, address)
+    return unbranched.accessed(em, place) if em.only else place
+
+
 def load(em: Emitter, address: Value, llvm: str, size: int) -> Value:
     """A lane's load from global memory."""
     if em.otherwise:
-        return Value(llvm, False, em.new(f"load {llvm}, ptr {begin(em, address.text)}, align {size}"))
+        return Value(llvm, False, em.new(f"load {llvm}, ptr {place_of(em, address.text)}, align {size}"))
     raw = em.slow("i64", "load_uniform", ("i64", address.text), ("i32", str(size)))
     return em.fit(Value("i64", False, raw), llvm)
 
@@ -242,10 +248,7 @@ def store(em: Emitter, address: Value, value: Value) -> None:
     """A lane's store to global memory."""
     size = max(BITS[value.type] // 8, 1)
     if em.otherwise:
-        place = begin(em, address.text)
-        if em.only:
-            place = unbranched.stored(em, place)
-        em.put(f"store {value.typed}, ptr {place}, align {size}")
+        em.put(f"store {value.typed}, ptr {place_of(em, address.text)}, align {size}")
         return
     raw = em.fit(value, "i64")
     em.slow("void", "store_uniform", ("i64", address.text), ("i64", raw.text), ("i32", str(size)))

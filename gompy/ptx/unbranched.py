@@ -1,8 +1,9 @@
 """Stores of a lane that it does or does not do, by what it has found, without a branch, as scalar LLVM IR (singly.py).
 
 Where a lane walks over edges, `if (level[edge] < 0) next[edge] = now + 1` depends on what is in memory: no processor
-foretells it, and each wrong guess takes as long as several turns.  So such a short arm is always gone through.  What it
-stores goes to a place that nobody reads where the lane would not have come, and registers keep what they had.
+foretells it, and each wrong guess takes as long as several turns.  So such a short arm is always gone through.  Where
+the lane would not have come, it loads and stores at a place of no meaning, as the other may have no pages, and
+registers keep what they had.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def is_short(a: Analysis, arm: Block) -> bool:
     return 0 < stores <= STORES
 
 
-def stored(em: Emitter, place: str) -> str:
-    """Where a store to a pointer goes."""
+def accessed(em: Emitter, place: str) -> str:
+    """What an access by a pointer is of."""
     unread = em.once("%unread", "%unread1 = alloca i64, align 8", "%unread = ptrtoint ptr %unread1 to i64")
     whole = Value("i64", False, em.new(f"ptrtoint ptr {place} to i64"))
     return em.new(f"inttoptr {chosen(em, em.only, whole, Value('i64', False, unread)).typed} to ptr")
