@@ -34,7 +34,7 @@ cdef struct block:
     uint32_t priority
     uint32_t use
     uint32_t flags
-    uint32_t readers           # other devices whose kernels may use it, whatever else is said (peers.pxi)
+    uint32_t readers           # other devices whose kernels may use it, whatever else is said (peers.pxi); MAPPED: all
     uint32_t opened            # OPENED: how often, and of what (sharing.pxi)
     uint64_t opened_file, opened_place
     uint32_t pins              # operations that are at it, and LEAVING_PIN (pins.pxi)

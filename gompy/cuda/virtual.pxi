@@ -224,35 +224,25 @@ cdef int unmap_range(uint64_t address, uint64_t size) noexcept nogil:
     return CUDA_SUCCESS
 
 
-cdef int set_readers(uint64_t address, uint64_t size, const gpu *g, bint opens) noexcept nogil:
-    """Give another device's kernels access to whole mappings, or take it."""
-    cdef block *n
-    if not whole_mappings(address, size):
-        return CUDA_ERROR_INVALID_VALUE
-    n = part_at(address)
-    while n != NULL and n.address < address + size:
-        n.readers = n.readers | reader_bit(g) if opens else n.readers & ~reader_bit(g)
-        n = block_above(area_of(gpu_of(address), address), n.address)
-    return CUDA_SUCCESS
-
-
-cdef int set_access(uint64_t address, uint64_t size, int flags) noexcept nogil:
-    """Give the device access to whole mappings, or take it."""
+cdef int set_access(uint64_t address, uint64_t size, const gpu *g, bint gives) noexcept nogil:
+    """Give a device access to whole mappings, or take it; they have pages while some device has access."""
     cdef block *n
     cdef area *a
-    cdef bint opens = flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    cdef uint32_t readers
     if not whole_mappings(address, size):
         return CUDA_ERROR_INVALID_VALUE
     n = part_at(address)
     a = area_of(gpu_of(address), address)
     while n != NULL and n.address < address + size:
-        if (n.use == MAPPED) != opens:
-            if mprotect(<void *>n.address, n.size, PROT_READ | PROT_WRITE if opens else PROT_NONE) != 0:
+        readers = n.readers | reader_bit(g) if gives else n.readers & ~reader_bit(g)
+        if (readers != 0) != (n.use == MAPPED):
+            if mprotect(<void *>n.address, n.size, PROT_READ | PROT_WRITE if readers else PROT_NONE) != 0:
                 return CUDA_ERROR_OUT_OF_MEMORY
-            n.use = MAPPED if opens else CLOSED
-            mark_shadow(n.address, n.size, SHADOW_ALLOCATED if opens else 0)
-            if opens:
+            n.use = MAPPED if readers else CLOSED
+            mark_shadow(n.address, n.size, SHADOW_ALLOCATED if readers else 0)
+            if readers:
                 mark_shadow(n.address, n.size, SHADOW_WRITTEN)
+        n.readers = readers
         n = block_above(a, n.address)
     return CUDA_SUCCESS
 
@@ -287,7 +277,9 @@ cdef int virtual_attribute(void *to, int which, block *n, gpu *g, CUdeviceptr ad
     elif which == CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         (<unsigned long long *>to)[0] = m.properties.handles
     elif which == CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        (<int *>to)[0] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE if n.use == MAPPED else CU_MEM_ACCESS_FLAGS_PROT_NONE
+        (<int *>to)[0] = CU_MEM_ACCESS_FLAGS_PROT_NONE
+        if n.readers & reader_bit(g):
+            (<int *>to)[0] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     else:
         return CUDA_ERROR_NOT_SUPPORTED
     return CUDA_SUCCESS

@@ -101,7 +101,6 @@ cdef int wanted_access(CUdeviceptr address, const pool_access *wanted) noexcept 
 cdef public int cuMemSetAccess(CUdeviceptr address, size_t size, const pool_access *wanted,
                                size_t n) noexcept nogil:
     """Give devices access to mappings that lie side by side, or take it.  Reading alone: ERROR_NOT_SUPPORTED."""
-    cdef gpu *g
     cdef size_t i
     cdef int r = api_state()
     if r != CUDA_SUCCESS:
@@ -118,11 +117,8 @@ cdef public int cuMemSetAccess(CUdeviceptr address, size_t size, const pool_acce
     for i in range(n):
         if r != CUDA_SUCCESS:
             break
-        g = visible_device(wanted[i].location.number)
-        if g == gpu_of(address):
-            r = set_access(address, size, wanted[i].flags)
-        else:
-            r = set_readers(address, size, g, wanted[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        r = set_access(address, size, visible_device(wanted[i].location.number),
+                       wanted[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
     pthread_mutex_unlock(&memory_lock)
     return r
 
@@ -144,8 +140,6 @@ cdef public int cuMemGetAccess(unsigned long long *to, const pool_location *plac
     if n == NULL or n.use not in (CLOSED, MAPPED):
         r = CUDA_ERROR_INVALID_VALUE
     else:
-        to[0] = CU_MEM_ACCESS_FLAGS_PROT_NONE
-        if n.readers & reader_bit(g) or (n.use == MAPPED and g == gpu_of(address)):
-            to[0] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        to[0] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE if n.readers & reader_bit(g) else CU_MEM_ACCESS_FLAGS_PROT_NONE
     pthread_mutex_unlock(&memory_lock)
     return r

@@ -446,3 +446,25 @@ def test_devices_that_are_no_peers(make: Callable[..., Machine], capfd: pytest.C
     cuda.ok("cuMemcpyPeer", to, machine.contexts[0], of, machine.contexts[1], 256)
     assert machine.launch(0, "add", to, of) == ILLEGAL_ADDRESS
     assert "peer access from device 0 is not enabled" in capfd.readouterr().err
+
+
+@has_executor
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_mappings_of_another_device_alone(make: Callable[..., Machine], check: str) -> None:
+    """The device whose memory it is has no access; when nobody has any the pages are closed."""
+    machine = make(GOMPY_CHECK=check)
+    cuda, address, flags = machine.cuda, c_uint64(), c_uint64(7)
+    to = machine.put(1, ONES)
+    machine.on(0)
+    cuda.ok("cuMemAddressReserve", byref(address), STEP, 0, 0, 0)
+    memory = cuda.handle("cuMemCreate", STEP, byref(Properties(1, 0, Place(1, 0))), 0)
+    cuda.ok("cuMemMap", address.value, STEP, 0, memory, 0)
+    cuda.ok("cuMemSetAccess", address.value, STEP, byref(Access(Place(1, 1), BOTH)), 1)
+    assert machine.launch(1, "add", to, address.value) == SUCCESS
+    cuda.ok("cuMemGetAccess", byref(flags), byref(Place(1, 0)), address.value)
+    assert flags.value == NONE
+    cuda.ok("cuMemSetAccess", address.value, STEP, byref(Access(Place(1, 0), BOTH)), 1)
+    cuda.ok("cuMemSetAccess", address.value, STEP, byref(Access(Place(1, 0), NONE)), 1)
+    assert machine.launch(1, "add", to, address.value) == SUCCESS
+    cuda.ok("cuMemSetAccess", address.value, STEP, byref(Access(Place(1, 1), NONE)), 1)
+    assert machine.launch(1, "add", to, address.value) == ILLEGAL_ADDRESS
