@@ -103,6 +103,7 @@ cdef int copy_now_or_later(stream *s, copy_shape *shape, unsigned to_kind, unsig
         unpin_block(pins[1])
         return CUDA_ERROR_INVALID_VALUE
     count_copy(shape)
+    settle_sides(pins, to_gpu, of_gpu, later)
     if to_gpu == NULL and not is_pinned(shape.to, extents[0]):
         later = False
     if later and of_gpu == NULL and not is_pinned(shape.of, extents[1]):

@@ -468,3 +468,19 @@ def test_mappings_of_another_device_alone(make: Callable[..., Machine], check: s
     assert machine.launch(1, "add", to, address.value) == SUCCESS
     cuda.ok("cuMemSetAccess", address.value, STEP, byref(Access(Place(1, 1), NONE)), 1)
     assert machine.launch(1, "add", to, address.value) == ILLEGAL_ADDRESS
+
+
+@has_executor
+def test_a_copy_between_devices_waits_for_both(make: Callable[..., Machine], capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing else puts their default streams in an order."""
+    machine = make(GOMPY_CHECK="race")
+    mine, other, ones = machine.put(0, ONES), machine.put(1, ONES), machine.put(1, ONES)
+    values = c_uint64(other), c_uint64(ones)
+    pointers = (c_void_p * 2)(*(ctypes.addressof(v) for v in values))
+    for _ in range(3):
+        machine.on(1)
+        machine.cuda.ok("cuLaunchKernel", machine.kernels[1, "add"], 1, 1, 1, 64, 1, 1, 0, None, pointers, None)
+        machine.on(0)
+        machine.cuda.ok("cuMemcpyPeer", mine, machine.contexts[0], other, machine.contexts[1], 256)
+    assert words(machine.cuda.get(mine, 256)) == [4] * 64
+    assert capfd.readouterr().err == ""
