@@ -18,7 +18,7 @@ gompy_note_possible (const struct gompy_races *r, uint64_t address, uint32_t siz
          && address % (GOMPY_NOTE_BYTES / 2) + size <= GOMPY_NOTE_BYTES / 2 && !(r->base % GOMPY_NOTE_BYTES);
 }
 
-/* How much a place's reads are each of another line: where they are, from GOMPY_ALONE on, each is looked at before it is
+/* How much a place's reads are each of another line: where they are, from GOMPY_ALONE on, it is asked for before it is
    noted.  Elsewhere a note has many of them.  Those that need none count it down, so that it is tried again.  */
 enum { GOMPY_ALONE = 32, GOMPY_ALONE_MOST = 96, GOMPY_ALONE_ONE = 12, GOMPY_ALONE_MORE = 4 };
 
