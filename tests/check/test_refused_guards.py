@@ -1,4 +1,4 @@
-"""`gompy run --check` where the kernel closes no more pages of the device: results are right, and no finding is false."""
+"""`gompy run --check` where the kernel closes no more pages: results are right, and no finding is false."""
 
 from __future__ import annotations
 
