@@ -156,8 +156,9 @@ class Names:
                 if not start and self.peek is not None and self.modules:
                     start = self.modules[0].start  # the program, which comes first
                 main = self.source(start) if start else None
-                if main is not None:
-                    self._global = list(main.globals(lambda a: self.word(a, None)))
+                for source in dict.fromkeys((main, *map(self.source, (m.start for m in self.modules)))):
+                    if source is not None:  # the program's come first
+                        self._global += source.globals(lambda a: self.word(a, None))
             found += self._global
         except Exception:  # pyelftools, as above
             pass

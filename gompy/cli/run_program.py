@@ -218,6 +218,8 @@ def _libraries(path: str) -> dict[str, str]:
         return {}
     found = {}
     for line in done.stdout.decode("utf-8", "surrogateescape").splitlines():
-        name, _, rest = line.strip().partition(" => ")
-        found[name] = rest.rpartition(" (")[0]
+        name, arrow, rest = line.strip().partition(" => ")
+        path = (rest if arrow else name).rpartition(" (")[0]
+        # One that is linked by its path has that alone, the kernel's own (linux-vdso.so.1) no path.
+        found[name if arrow else os.path.basename(path)] = path if arrow or "/" in path else ""
     return found

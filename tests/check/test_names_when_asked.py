@@ -197,10 +197,36 @@ def test_a_mapping_has_no_name_that_a_later_record_guesses(tmp_path: Path) -> No
     """That a block of the heap begins there is known of the entry alone: what removes it takes it for another's."""
     (tmp_path / "prog.c").write_text(LATER)
     (tmp_path / "lib.c").write_text(LATER_LIBRARY)
-    words = [BIN / "gompcc", "-g", "-fopenmp"]
+    words = [BIN / "gompcc", "-fopenmp"]  # the library has no names
     subprocess.run([*words, "-shared", "-fPIC", "lib.c", "-o", "lib.so"], check=True, cwd=tmp_path)
-    subprocess.run([*words, "prog.c", "./lib.so", "-o", "prog"], check=True, cwd=tmp_path)
+    subprocess.run([*words, "-g", "prog.c", "./lib.so", "-o", "prog"], check=True, cwd=tmp_path)
     command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog"]
     done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 86
-    assert "lib.c:8: note: memory, 800 bytes, mapped here (target enter data)" in done.stderr
+    assert "note: memory, 800 bytes, mapped here (target enter data)" in done.stderr
+
+
+LIBRARY = """static struct { int n; float v[3000]; } world;
+float
+use (int n)
+{
+  float sum = 0;
+#pragma omp target map(tofrom : sum) map(to : world.v[0 : 100])
+  for (int i = 0; i < n; i++)
+    sum += world.v[i + 1000];
+  return sum;
+}
+"""
+
+
+def test_variables_of_a_library_have_names(tmp_path: Path) -> None:
+    """Of the program's alone they were taken: a library's was "memory", or what a pointer below it points to."""
+    (tmp_path / "use.c").write_text(LIBRARY)
+    (tmp_path / "prog.c").write_text("float use (int), x[4], *p = x;\nint main (void) { return use (10) == *p; }\n")
+    for words in (["-fPIC", "-shared", "use.c", "-o", "libuse.so"], ["prog.c", "-o", "prog", "./libuse.so"]):
+        subprocess.run([BIN / "gompcc", "-g", "-fopenmp", *words], check=True, cwd=tmp_path)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 86
+    assert "goes beyond what is mapped of world.v (400 bytes), to 3600 bytes behind its end" in done.stderr, done.stderr
+    assert "use.c:6: note: world.v, 400 bytes, mapped here (target)\n" in done.stderr
