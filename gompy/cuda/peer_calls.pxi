@@ -7,19 +7,6 @@ cdef int enter_peers(int number, int other, gpu **one, gpu **two) noexcept nogil
     return enter_device(other, two) if r == CUDA_SUCCESS else r
 
 
-cdef inline bint is_of_device(const block *n) noexcept nogil:
-    """Whether a side of a copy is a device's memory, and not everybody's."""
-    return n != NULL and n.use not in (HOST_MEMORY, MANAGED)
-
-
-cdef void settle_sides(block **pins, gpu *to, gpu *of, bint later) noexcept nogil:
-    """A copy between two devices, but an asynchronous one, comes after all that was asked of either of them (CUDA C++
-    Programming Guide, "Peer-to-Peer Memory Copy")."""
-    if not later and to != of and is_of_device(pins[0]) and is_of_device(pins[1]):
-        settle_device(to)
-        settle_device(of)
-
-
 cdef public int cuDeviceCanAccessPeer(int *to, int number, int other) noexcept nogil:
     """Whether kernels of a device can use another one's memory: yes, but with GOMPY_CUDA_PEERS=0."""
     cdef gpu *one = NULL

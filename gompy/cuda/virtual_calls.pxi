@@ -6,17 +6,6 @@ cdef inline bint in_chunks(uint64_t n) noexcept nogil:
     return n % CHUNK == 0
 
 
-cdef void settle_device(gpu *g) noexcept nogil:
-    """Wait for the work of all contexts of a device."""
-    cdef handle_range *r = &handle_ranges[CONTEXT]
-    cdef context *c
-    cdef size_t i
-    for i in range(r.used):
-        c = <context *>(r.base + i * r.step)
-        if is_handle(CONTEXT, c) and c.device == g:
-            wait_for_context(c)
-
-
 cdef public int cuMemAddressReserve(CUdeviceptr *to, size_t size, size_t align, CUdeviceptr wanted,
                                     unsigned long long flags) noexcept nogil:
     """Addresses without memory, of the current context's device, or without one of the first."""

@@ -108,7 +108,7 @@ def test_boxes_between_two_devices(tmp_path: Path) -> None:
 def test_several_devices(tmp_path: Path, devices: str, check: str) -> None:
     """Their kernels use each other's memory, and wait for each other by it."""
     program = compiled(tmp_path, FOLDER / "several_devices.cu", "-std=c++17")
-    assert result(program, GOMPY_CUDA_DEVICES=devices, GOMPY_CHECK=check) == (0, "several devices: right\n", "")
+    assert result(program, GOMPY_CUDA_DEVICES=devices, GOMPY_CHECK=check) == (0, "several_devices: right\n", "")
 
 
 def test_clusters_of_several_blocks(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ streams ()
   CHECK (cudaCtxResetPersistingL2Cache ());
   CHECK (cudaInitDevice (0, 0, 0));
   SAME (cudaInitDevice (99, 0, 0), cudaErrorInvalidDevice);
-  SAME (cudaDeviceGetP2PAttribute (&device, cudaDevP2PAttrAccessSupported, 0, 0), cudaErrorInvalidValue);
+  SAME (cudaDeviceGetP2PAttribute (&device, cudaDevP2PAttrAccessSupported, 0, 0), cudaErrorInvalidDevice);
   void *entry = nullptr;
   cudaDriverEntryPointQueryResult result;
   CHECK (cudaGetDriverEntryPoint ("cuCtxGetCurrent", &entry, cudaEnableDefault, &result));

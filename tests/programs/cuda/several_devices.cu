@@ -219,5 +219,5 @@ main ()
       both_at_a_time ();
       pools ();
     }
-  std::puts ("several devices: right");
+  std::puts ("several_devices: right");
 }
