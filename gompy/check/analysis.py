@@ -79,16 +79,12 @@ class Analysis:
             Op.FREED: self._freed,
             Op.COPIED: self._copied,
         }
-        acc: dict[str, bool] = {}
         for event in self.log.events:
             step = steps.get(event.op)
             if step is not None:
                 now.frame = event.frame
                 now.thread = event.thread
-                if event.what:
-                    if event.what not in acc:
-                        acc[event.what] = is_openacc(event.what)
-                    now.acc = acc[event.what]
+                now.acc = is_openacc(event.what) if event.what else now.acc
                 step(event)
         self._advise()
         return sorted(now.found.values(), key=lambda f: f.severity == ADVICE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from gompy.check.dwarf import ELEMENTS
@@ -52,6 +53,7 @@ OPENACC: Final = OPENMP | {
 }
 
 
+@cache  # asked at each of a million records; there are few constructs
 def is_openacc(what: str) -> bool:
     """Whether a construct, or routine, is OpenACC's."""
     return what in ACC or what.startswith("acc_")

@@ -55,7 +55,7 @@ cdef public int cuCtxEnablePeerAccess(void *p, unsigned flags) noexcept nogil:
         r = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
     else:
         i = 0
-        while i < c.peer_count and peer_place(c, c.peers[i].of) == i:
+        while i < c.peer_count and is_there_still(&c.peers[i]):
             i += 1
         if i == MAX_PEERS:
             r = CUDA_ERROR_TOO_MANY_PEERS

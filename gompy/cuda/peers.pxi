@@ -12,11 +12,16 @@ cdef inline bint can_be_peers(const gpu *one, const gpu *other) noexcept nogil:
     return one != other and not peers_denied
 
 
+cdef inline bint is_there_still(const peer *p) noexcept nogil:
+    """Whether a context that was opened to another one has not been destroyed.  With memory_lock held."""
+    return is_handle(CONTEXT, p.of) and (<context *>p.of).head.serial == p.serial
+
+
 cdef int peer_place(context *c, void *of) noexcept nogil:
     """Where a context is among those that were opened to another, or -1.  With memory_lock held."""
     cdef int i
     for i in range(c.peer_count):
-        if c.peers[i].of == of and is_handle(CONTEXT, of) and (<context *>of).head.serial == c.peers[i].serial:
+        if c.peers[i].of == of and is_there_still(&c.peers[i]):
             return i
     return -1
 
@@ -25,7 +30,7 @@ cdef bint peer_enabled(context *c, const gpu *g) noexcept nogil:
     """Whether a context's kernels may use a device's memory.  With memory_lock held."""
     cdef int i
     for i in range(c.peer_count):
-        if peer_place(c, c.peers[i].of) >= 0 and (<context *>c.peers[i].of).device == g:
+        if is_there_still(&c.peers[i]) and (<context *>c.peers[i].of).device == g:
             return True
     return False
 

@@ -109,11 +109,13 @@ class Frames:
 
     def escapes(self, code: Instruction | Call) -> bool:
         """Whether an instruction makes such a value known elsewhere."""
-        if isinstance(code, Call) or self.tainted.isdisjoint(used(code)):
-            return not self.tainted.isdisjoint(used(code))
-        known = OPCODES[code.base]
+        if self.tainted.isdisjoint(used(code)):
+            return False
+        if isinstance(code, Call):
+            return True
         if code.base in ("ld", "st"):
             number = memory_number(code)
             values = code.operands[number + 1 :] if code.base == "st" else ()
             return not all(map(self.is_number, values)) and not self.is_of_slot(code)
+        known = OPCODES[code.base]
         return known.lanes != LANEWISE or known.effect != ""

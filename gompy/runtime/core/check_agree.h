@@ -76,12 +76,10 @@ gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, i
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      uintptr_t begin, end;
-      if (!t->gone && t->device == device && t->target < target + size && target < t->target + t->size
+      size_t begin, end;
+      if (!t->gone && t->device == device && gompy_bytes_in (t, t->target, target, size, &begin, &end)
           && (to_device || host - target == t->host - t->target))
         {
-          begin = target > t->target ? target - t->target : 0;
-          end = target + size < t->target + t->size ? target + size - t->target : t->size;
           if (!gompy_fresh_copied (t, begin, end, to_device))
             gompy_agree (t, begin, end, (unsigned char *) host + (t->target + begin - target), to_device,
                          in_construct);
@@ -89,12 +87,8 @@ gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, i
             gompy_note_unset (t, begin, end);
           t->filled |= to_device;
         }
-      else if (!to_device && gompy_overlaps (t, host, size))
-        {
-          begin = host > t->host ? host - t->host : 0;
-          end = host + size < t->host + t->size ? host + size - t->host : t->size;
-          gompy_agree (t, begin, end, NULL, 0, 0);
-        }
+      else if (!to_device && gompy_bytes_in (t, t->host, host, size, &begin, &end))
+        gompy_agree (t, begin, end, NULL, 0, 0);
     }
 }
 

@@ -7,10 +7,11 @@
 #ifndef GOMPY_CHECK_HASHED_H
 #define GOMPY_CHECK_HASHED_H
 
+/* Of the part that begins at AT.  */
 static size_t
 gompy_part_size (const struct gompy_tracked *t, size_t at)
 {
-  return t->size - at < GOMPY_PART ? t->size - at : GOMPY_PART;
+  return gompy_part_end (at, t->size) - at;
 }
 
 static void
@@ -134,21 +135,13 @@ gompy_stale_copies (int device, uintptr_t target, uintptr_t host, size_t size)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      uintptr_t begin = 0, end = 0;
+      size_t begin, end;
       if (t->hashes == NULL || t->fresh)
         continue;
-      if (!t->gone && t->device == device && t->target < target + size && target < t->target + t->size)
-        {
-          begin = target > t->target ? target - t->target : 0;
-          end = target + size < t->target + t->size ? target + size - t->target : t->size;
-          gompy_keep_ends (t, begin, end);
-        }
-      if (gompy_overlaps (t, host, size))
-        {
-          begin = host > t->host ? host - t->host : 0;
-          end = host + size < t->host + t->size ? host + size - t->host : t->size;
-          gompy_keep_ends (t, begin, end);
-        }
+      if (!t->gone && t->device == device && gompy_bytes_in (t, t->target, target, size, &begin, &end))
+        gompy_keep_ends (t, begin, end);
+      if (gompy_bytes_in (t, t->host, host, size, &begin, &end))
+        gompy_keep_ends (t, begin, end);
     }
 }
 

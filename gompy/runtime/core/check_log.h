@@ -268,7 +268,7 @@ gompy_log_copy (int device, int kind, const char *what, const void *where, uintp
                 uintptr_t address, unsigned flags, uint64_t before)
 {
   uint64_t *parts = flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hashes_of_parts (size) : NULL;
-  uint64_t hash = parts != NULL || flags & GOMPY_LOGGED_TO_DEVICE || before
+  uint64_t hash = flags & GOMPY_LOGGED_TO_DEVICE || before
                     ? gompy_hash_parts ((const void *) start, size, parts) : 0;
   gompy_hashed.parts = parts;
   gompy_hashed.start = start;

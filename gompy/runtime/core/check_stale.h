@@ -129,7 +129,14 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
 #include "check_parts.h"
 #include "check_heap.h"
 
-static int gompy_overlaps (const struct gompy_tracked *t, uintptr_t begin, size_t size);
+/* Whether [AT, AT + SIZE) has bytes of a range, which begins at BASE on that side; those are [*BEGIN, *END) then.  */
+static int
+gompy_bytes_in (const struct gompy_tracked *t, uintptr_t base, uintptr_t at, size_t size, size_t *begin, size_t *end)
+{
+  *begin = at > base ? at - base : 0;
+  *end = at + size < base + t->size ? at + size - base : t->size;
+  return base < at + size && at < base + t->size;
+}
 
 #include "check_hashed.h"
 
