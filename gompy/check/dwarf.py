@@ -89,7 +89,8 @@ class Source:
 
         self.base = base
         self.elf = ELFFile(io.BytesIO(data))
-        self.dwarf: Any = self.elf.get_dwarf_info() if self.elf.has_dwarf_info() else None
+        # strict: a file that has .eh_frame alone says nothing of variables.
+        self.dwarf: Any = self.elf.get_dwarf_info() if self.elf.has_dwarf_info(strict=True) else None
         self._rows: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
         self._globals: list[Spot] | None = None
         self._spots: dict[int, list[Spot]] = {}

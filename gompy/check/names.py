@@ -151,18 +151,24 @@ class Names:
                     )
                 found += self._visible[id(frame)]
             if self._global is None:
-                self._global = []
-                start = self.log.data_start
-                if not start and self.peek is not None and self.modules:
-                    start = self.modules[0].start  # the program, which comes first
-                main = self.source(start) if start else None
-                for source in dict.fromkeys((main, *map(self.source, (m.start for m in self.modules)))):
-                    if source is not None:  # the program's come first
-                        self._global += source.globals(lambda a: self.word(a, None))
+                self._global = list(self._globals())
             found += self._global
         except Exception:  # pyelftools, as above
             pass
         return found
+
+    def _globals(self) -> Iterator[Variable]:
+        """The program's, then those of its libraries; a file with damage costs its own alone."""
+        start = self.log.data_start
+        if not start and self.peek is not None and self.modules:
+            start = self.modules[0].start  # the program, which comes first
+        main = self.source(start) if start else None
+        for source in dict.fromkeys((main, *map(self.source, (m.start for m in self.modules)))):
+            if source is not None:
+                try:
+                    yield from source.globals(lambda a: self.word(a, None))
+                except Exception:  # pyelftools, as above
+                    continue
 
     def at(self, start: int, size: int, frame: Frame | None, begins: bool = False) -> str:
         """The variable at a host address, or the pointer to what is there; empty: not known.

@@ -230,3 +230,25 @@ def test_variables_of_a_library_have_names(tmp_path: Path) -> None:
     assert done.returncode == 86
     assert "goes beyond what is mapped of world.v (400 bytes), to 3600 bytes behind its end" in done.stderr, done.stderr
     assert "use.c:6: note: world.v, 400 bytes, mapped here (target)\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "damage", [["--strip-debug"], ["--update-section", ".debug_info=junk"], ["--update-section", ".debug_abbrev=junk"]]
+)
+def test_a_library_without_sound_dwarf_costs_no_other_names(tmp_path: Path, damage: list[str]) -> None:
+    """A stripped library has .eh_frame, which was taken for DWARF; then no global variable at all had its name."""
+    (tmp_path / "use.c").write_text(LIBRARY)
+    (tmp_path / "other.c").write_text("int more[3];\n")
+    (tmp_path / "prog.c").write_text("float use (int);\nint main (void) { return use (10) == 1; }\n")
+    (tmp_path / "junk").write_bytes(b"\xff" * 64)
+    link = ["prog.c", "-o", "prog", "-Wl,--no-as-needed", "./libuse.so", "./libother.so"]
+    for words in (
+        [BIN / "gompcc", "-g", "-fPIC", "-shared", "other.c", "-o", "libother.so"],
+        ["objcopy", *damage, "libother.so"],
+        [BIN / "gompcc", "-g", "-fopenmp", "-fPIC", "-shared", "use.c", "-o", "libuse.so"],
+        [BIN / "gompcc", "-g", "-fopenmp", *link],
+    ):
+        subprocess.run(words, check=True, cwd=tmp_path)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "goes beyond what is mapped of world.v (400 bytes)" in done.stderr, done.stderr
