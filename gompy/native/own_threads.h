@@ -18,49 +18,50 @@ struct gompy_own_counts
 
 #define GOMPY_OWN_PAGE 4096
 
-static inline struct gompy_own_counts *
-gompy_own_counts_of (void)
+#ifndef GOMPY_OWN_COUNTS_HERE
+static struct gompy_own_counts gompy_nobody_asks, *gompy_own_known = &gompy_nobody_asks;
+
+/* Looked for when a driver is loaded: later a lock of its own may be held, and the loader's by a library's constructor
+   that waits for that.  */
+static __attribute__ ((constructor)) void
+gompy_own_find (void)
 {
-  static struct gompy_own_counts nobody_asks, *known;
-  struct gompy_own_counts *counts = __atomic_load_n (&known, __ATOMIC_RELAXED);
-  if (counts == NULL)
-    {
-      struct gompy_own_counts *(*find) (void)
-        = (struct gompy_own_counts *(*) (void)) dlsym (RTLD_DEFAULT, "gompy_own_threads");
-      counts = find != NULL ? find () : &nobody_asks;
-      __atomic_store_n (&known, counts, __ATOMIC_RELAXED);
-    }
-  return counts;
+  struct gompy_own_counts *(*find) (void)
+    = (struct gompy_own_counts *(*) (void)) dlsym (RTLD_DEFAULT, "gompy_own_threads");
+  if (find != NULL)
+    gompy_own_known = find ();
 }
 
 /* A thread is about to be started.  */
 static inline void
 gompy_own_begins (void)
 {
-  __atomic_fetch_add (&gompy_own_counts_of ()->awake, 1, __ATOMIC_SEQ_CST);
-  __atomic_fetch_add (&gompy_own_counts_of ()->threads, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add (&gompy_own_known->awake, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add (&gompy_own_known->threads, 1, __ATOMIC_SEQ_CST);
 }
 
 /* It ends, or could not be started.  */
 static inline void
 gompy_own_ends (void)
 {
-  __atomic_fetch_sub (&gompy_own_counts_of ()->threads, 1, __ATOMIC_SEQ_CST);
-  __atomic_fetch_sub (&gompy_own_counts_of ()->awake, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_sub (&gompy_own_known->threads, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_sub (&gompy_own_known->awake, 1, __ATOMIC_SEQ_CST);
 }
 
 /* It goes to sleep.  */
 static inline void
 gompy_own_rests (void)
 {
-  __atomic_fetch_sub (&gompy_own_counts_of ()->awake, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_sub (&gompy_own_known->awake, 1, __ATOMIC_SEQ_CST);
 }
 
 /* It is about to be woken.  */
 static inline void
 gompy_own_wakes (void)
 {
-  __atomic_fetch_add (&gompy_own_counts_of ()->awake, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add (&gompy_own_known->awake, 1, __ATOMIC_SEQ_CST);
 }
+
+#endif /* not GOMPY_OWN_COUNTS_HERE */
 
 #endif

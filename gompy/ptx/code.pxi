@@ -86,9 +86,9 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
                                                     strlen(GOMPY_SLOW_PREFIX_CHECKED)) == 0:
             words[i] = slow_function(c, name, True)
         elif links[i].kind == LINK_HOST:
-            words[i] = <uint64_t> <uintptr_t> dlsym(RTLD_DEFAULT, name)
-            if words[i] == 0:
-                words[i] = host_function(name)
+            words[i] = host_function(name)
+            if words[i] == 0:  # none that is known: it waits for the loader, whose lock a constructor's thread may have
+                words[i] = <uint64_t> <uintptr_t> dlsym(RTLD_DEFAULT, name)
         else:
             words[i] = symbol_value(module, object, name, &found)
             if not found and links[i].kind == LINK_FUNCTION:
@@ -199,7 +199,7 @@ cdef extern from "<math.h>" nogil:
 
 
 cdef uint64_t host_function(const char *name) noexcept nogil:
-    """Functions of the host's libm that LLVM calls, where the program itself has no libm."""
+    """Functions of the host that LLVM calls, without the loader."""
     if strcmp(name, "fma") == 0: return <uint64_t> <uintptr_t> &fma
     if strcmp(name, "fmaf") == 0: return <uint64_t> <uintptr_t> &fmaf
     if strcmp(name, "floor") == 0: return <uint64_t> <uintptr_t> &c_floor

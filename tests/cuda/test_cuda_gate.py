@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import resource
 from ctypes import c_uint64
 from pathlib import Path
 
@@ -48,6 +49,21 @@ def test_blocks_open_and_close_together(cuda: Driver) -> None:
     cuda.ok("gompy_hold_gate", 0)
     assert {access(block) for block in others} == {"--"} and access(kept) == "rw"
     assert cuda.get(blocks[-1], 4) == b"xxxx"
+
+
+def test_large_blocks_keep_their_pages(cuda: Driver) -> None:
+    """They rest as small ones do; new pages each time, and such of a shadow, were most of what a program took."""
+    cuda.context()
+    data, size = b"x" * (16 * SIZE), 16 * SIZE
+    blocks, faults = [], []
+    for _ in range(12):
+        faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+        blocks.append(cuda.alloc(size))
+        cuda.ok("cuMemcpyHtoD_v2", c_uint64(blocks[-1]), data, ctypes.c_size_t(size))
+        cuda.ok("cuMemFree_v2", c_uint64(blocks[-1]))
+        assert access(blocks[-1]) == "--"
+    assert len(set(blocks[:4])) == 4 and set(blocks[8:]) <= set(blocks[:8])
+    assert faults[-1] - faults[8] < size // PAGE // 4, faults
 
 
 def protected(area: mmap.mmap, at: int, size: int, mode: int) -> int:

@@ -87,3 +87,65 @@ def test_constructors_that_launch(tmp_path: Path) -> None:
     folder = {"LD_LIBRARY_PATH": str(DRIVER.parent), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     ran = subprocess.run(["./main"], cwd=tmp_path, env=os.environ | folder, capture_output=True, text=True, timeout=300)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "all\n", "")
+
+
+WAITS = r"""
+#include <semaphore.h>
+#include <time.h>
+extern sem_t begun, over;
+static __attribute__ ((constructor)) void
+begin (void)
+{
+  struct timespec limit;
+  clock_gettime (CLOCK_REALTIME, &limit);
+  limit.tv_sec += 60;
+  sem_post (&begun);
+  if (sem_timedwait (&over, &limit))
+    abort ();
+}
+"""
+LAUNCHES = (
+    "#include <dlfcn.h>\n#include <pthread.h>\n#include <semaphore.h>\n"
+    + USE
+    + r"""
+sem_t begun, over;
+
+static void *
+launch (void *unused)
+{
+  (void) unused;
+  sem_wait (&begun);
+  use (1);
+  sem_post (&over);
+  return NULL;
+}
+
+int
+main (void)
+{
+  pthread_t thread;
+  void *context, *module;
+  if (cuInit (0) || cuDevicePrimaryCtxRetain (&context, 0) || cuCtxSetCurrent (context)
+      || cuModuleLoadData (&module, ".version 7.0\n.target sm_70\n.address_size 64\n"))
+    abort ();
+  pthread_create (&thread, NULL, launch, NULL);
+  puts (dlopen ("./waits.so", RTLD_NOW) ? "launched" : dlerror ());
+  pthread_join (thread, NULL);
+}
+"""
+)
+
+
+def test_a_first_launch_does_not_wait_for_the_loader(tmp_path: Path) -> None:
+    """A constructor has its lock, and may wait for the thread that launches, or for a lock that this one has.
+
+    The executor is loaded with the first module, under no lock.
+    """
+    flags = [str(DRIVER), "-lpthread", "-ldl"]
+    (tmp_path / "waits.c").write_text("#include <stdlib.h>\n" + WAITS)
+    (tmp_path / "main.c").write_text(LAUNCHES)
+    subprocess.run(["gcc", "-shared", "-fPIC", "waits.c", "-o", "waits.so"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "-rdynamic", "main.c", "-o", "main", *flags], cwd=tmp_path, check=True)
+    folder = {"LD_LIBRARY_PATH": str(DRIVER.parent), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    ran = subprocess.run(["./main"], cwd=tmp_path, env=os.environ | folder, capture_output=True, text=True, timeout=100)
+    assert ran.stdout == "launched\n", ran

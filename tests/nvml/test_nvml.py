@@ -220,8 +220,11 @@ for i in range(n.nvmlDeviceGetCount()):
     try: shares = {s.pid: s.smUtil for s in n.nvmlDeviceGetProcessUtilization(d, 0)}
     except n.NVMLError_NotFound: shares = {}
     for _ in range(100):  # other tests' processes may come or go between the two
-        details = n.nvmlDeviceGetRunningProcessDetailList(d, n.nvmlProcessDetailList_v1, n.NVML_PROCESS_MODE_COMPUTE)
-        users = {p.pid: p.usedGpuMemory for p in n.nvmlDeviceGetComputeRunningProcesses(d)}
+        try:
+            kind = n.nvmlProcessDetailList_v1
+            details = n.nvmlDeviceGetRunningProcessDetailList(d, kind, n.NVML_PROCESS_MODE_COMPUTE)
+            users = {p.pid: p.usedGpuMemory for p in n.nvmlDeviceGetComputeRunningProcesses(d)}
+        except n.NVMLError_InsufficientSize: continue  # one has come since it was asked how many
         if users == {p.pid: p.usedGpuMemory for p in details}: break
     else: raise AssertionError((users, details))
     assert n.nvmlDeviceGetGraphicsRunningProcesses(d) == []

@@ -3,6 +3,7 @@
 #ifndef GOMPY_CHECK_WATCH_BEGIN_H
 #define GOMPY_CHECK_WATCH_BEGIN_H
 
+#define GOMPY_OWN_COUNTS_HERE  /* and found by the drivers */
 #include "gompy/native/own_threads.h"
 #include <sched.h>
 #include <sys/ioctl.h>
