@@ -14,10 +14,11 @@ cdef enum:
     SHADOW_WRITTEN = 3
     SHADOW_STALE = 5
     SHADOW_STALE_OWN = 13          # of a module's variable
-    WIDE = 16 << 20
-    FULL_MOST = 8 << 20            # bytes of a freed block that keeps its pages for the next
-    FULL_BYTES = 32 << 20          # of all of them
+    WIDE = 2 << 20
+    FULL_BYTES = 32 << 20          # of freed blocks that rest and keep their pages for the next
+    FULL_MOST = FULL_BYTES / 2     # as many a large one counts for
     FULL_LEAST = FULL_BYTES / 256  # as many a small one counts for: new pages, and a shadow's, are worse than all else
+    FULL_ALWAYS = 8 << 20          # bytes of a freed block that keeps them, however many others do
     HAS_PAGES = 1                  # in a freed block's flags
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
     HEAP_WHOLE = 64 << 10          # bytes of a block of the heap that has pages of its own
@@ -83,6 +84,15 @@ cdef void mark_shadow(uint64_t address, uint64_t size, int value) noexcept nogil
         shadow_written(low, size)
     else:
         memset(low, value, size)
+
+
+cdef void mark_freed(block *n) noexcept nogil:
+    """The shadow of a freed block, which keeps its pages where the block does."""
+    cdef gpu *g = gpu_of(n.start)
+    if n.flags & HAS_PAGES:
+        memset(g.view.shadow + (n.start - g.base), 0, n.length)
+    else:
+        mark_shadow(n.start, n.length, 0)
 
 
 cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
@@ -231,15 +241,18 @@ cdef void unlist_living(area *a, block *n) noexcept nogil:
         a.living = n.living_next
 
 
-cdef void close_pages(block *n) noexcept nogil:
-    """With GOMPY_CHECK: a freed block's pages lose access, and those of a huge one their contents.
+cdef void close_pages(area *a, block *n) noexcept nogil:
+    """With GOMPY_CHECK: a freed block's pages lose access, and their contents where too many would be kept.
 
     Those of the heap stay open, as only kernels know their addresses, and kernels are held against the shadow: each
     team of GCC's OpenMP code allocates and frees some.
     """
-    if n.size <= FULL_MOST and \
+    # Half the limit, as their shadows are as large.
+    if (n.size <= FULL_ALWAYS or a.kept + n.size <= kept_limit() / 2) and \
             (n.use == HEAP or n.use == ALLOCATION and mprotect(<void *>n.address, n.size, PROT_NONE) == 0):
         n.flags = HAS_PAGES
+        if n.size >= CHUNK:
+            a.kept += n.size
         return
     madvise(<void *>n.address, n.size, MADV_DONTNEED)
     if n.use != HEAP:
@@ -248,6 +261,8 @@ cdef void close_pages(block *n) noexcept nogil:
 
 cdef uint64_t full_charge(const block *n) noexcept nogil:
     """What a freed block with pages counts for of FULL_BYTES."""
+    if n.size > FULL_MOST:
+        return FULL_MOST
     return n.size if n.size > FULL_LEAST else FULL_LEAST
 
 
@@ -333,12 +348,13 @@ cdef void area_free(area *a, block *n, bint settled) noexcept nogil:
     a.blocks_in_use -= 1
     if checking:
         unlist_living(a, n)
-        mark_shadow(n.start, n.length, 0)
         n.flags = 0
         if n.use == HEAP or memory_guarded() or devices_used > 1 or (streams_made and not settled):
-            close_pages(n)
+            close_pages(a, n)
+            mark_freed(n)
             quarantine_block(a, n)
             return
+        mark_freed(n)
     if n.size >= CHUNK:
         if a.kept + n.size > kept_limit():
             start, end = round_up(n.address, 4096), (n.address + n.size) & ~<uint64_t>4095
