@@ -247,13 +247,13 @@ cdef bint is_contents(uint32_t use) noexcept nogil:
     return use in (ALLOCATION, VARIABLE, MANAGED, HOST_MEMORY, TEXTURE, SURFACE, OPENED, GRAPH_MEMORY, MAPPED)
 
 
-cdef void take_blocks(block *n, recorded_blocks *to) noexcept nogil:
-    """Those of a subtree, in the order of their addresses.  With memory_lock."""
+cdef void take_blocks(context *c, gpu *g, block *n, recorded_blocks *to) noexcept nogil:
+    """Those of a device's subtree that a context's kernels use, in the order of addresses.  With memory_lock."""
     cdef gompy_record_block *more
     cdef char **names
     while n != NULL:
-        take_blocks(n.left, to)
-        if is_contents(n.use) and n.length:
+        take_blocks(c, g, n.left, to)
+        if is_contents(n.use) and n.length and (g == c.device or may_use(c, g, n)):
             if to.count == to.room:
                 more = <gompy_record_block *>realloc(to.at, (2 * to.room + 64) * sizeof(gompy_record_block))
                 if more != NULL:
@@ -280,18 +280,21 @@ cdef void drop_blocks(recorded_blocks *of) noexcept nogil:
     free(of.names)
 
 
-cdef bint record_memory(gpu *g) noexcept nogil:
-    """Have all of a device's memory in the file, and in the line where.  False: there is no room."""
+cdef bint record_memory(context *c) noexcept nogil:
+    """Have all memory that a context's kernels use in the file, and in the line where.  False: there is no room."""
     global record_last
+    cdef gpu *g
     cdef recorded_blocks now
     cdef long long *blobs
     cdef size_t i, k = 0
     memset(&now, 0, sizeof(now))
-    record_last = &record_lasts[g.ordinal]
+    record_last = &record_lasts[c.device.ordinal]
     pthread_mutex_lock(&memory_lock)
-    take_blocks(g.memory.root, &now)
-    take_blocks(g.pinned.root, &now)
-    take_blocks(g.virtual.root, &now)
+    for i in range(<size_t>gpu_count):
+        g = &gpus[i]
+        take_blocks(c, g, g.memory.root, &now)
+        take_blocks(c, g, g.pinned.root, &now)
+        take_blocks(c, g, g.virtual.root, &now)
     pthread_mutex_unlock(&memory_lock)
     blobs = <long long *>malloc((now.count + 1) * sizeof(long long))
     if blobs == NULL:
@@ -375,7 +378,7 @@ cdef uint64_t kernel_begins(const op *o) noexcept nogil:
             (record_only != NULL and strstr(f.name, record_only) == NULL):
         return 0
     word = word_of_kernel(f)
-    if word == 0 or not record_memory(f.of.of.device):
+    if word == 0 or not record_memory(f.of.of):
         return 0
     gompy_record_put(b"\"is\": \"region\", \"region\": %llu, \"device\": %d, \"name\": \"nvptx\", \"function\": ",
                      <unsigned long long>recorded_kernels, f.of.of.device.ordinal)
@@ -404,7 +407,7 @@ cdef void kernel_ends(const op *o, uint64_t number, bint disturbed, int r) noexc
     global record_dropped
     if record_over or r != CUDA_SUCCESS:
         return
-    if not disturbed and not record_memory(o.kernel.of.of.device):
+    if not disturbed and not record_memory(o.kernel.of.of):
         return
     if disturbed:
         record_dropped += 1

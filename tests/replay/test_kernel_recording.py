@@ -60,6 +60,18 @@ def test_a_kernel_is_the_work_of_its_own_memory(tools: Tools) -> None:
     assert "  total, byte 0: recorded 0x41, now 0x3f; 1 of 4 elements of total differ" in lines
 
 
+def test_memory_of_other_devices(tools: Tools) -> None:
+    """That which the kernel may use is recorded, too."""
+    tools.env["GOMPY_CUDA_DEVICES"] = "2"
+    record(tools, "peers")
+    del tools.env["GOMPY_CUDA_DEVICES"]
+    lines = tools.ok("gompy", "replay", "r").splitlines()
+    assert [line.split(" (")[0] for line in lines] == [
+        "region 0 follow on nvptx: as recorded",
+        "region 1 turn on nvptx: as recorded",
+    ]
+
+
 def test_kernels_are_chosen(tools: Tools) -> None:
     record(tools, "all", options=("--only", "o"))
     assert [region.function for region in Recording(str(tools.work / "r")).regions] == ["count", "follow"]

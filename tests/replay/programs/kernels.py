@@ -1,4 +1,4 @@
-"""Launches kernels by the CUDA driver: ``kernels.py all | unload | wait | fail``."""
+"""Launches kernels by the CUDA driver: ``kernels.py all | peers | unload | wait | fail``."""
 
 import sys
 from ctypes import CDLL, addressof, byref, c_char_p, c_float, c_int, c_size_t, c_uint64, c_void_p
@@ -104,6 +104,17 @@ if sys.argv[1] == "all":
     launch("turn", 32, 128, None, c_uint64(pinned.value))
     call("cuCtxSynchronize")
     assert host[:] == [*reversed(range(32))]
+elif sys.argv[1] == "peers":  # a list through two devices, and memory of the host that the other one has asked for
+    peer, other = c_int(), c_void_p()
+    call("cuDeviceGet", byref(peer), 1)
+    call("cuCtxCreate_v2", byref(other), 0, peer)
+    there = block(bytes(16))
+    call("cuMemHostAlloc", byref(pinned), c_size_t(128), 0)
+    call("cuCtxSetCurrent", context)
+    call("cuCtxEnablePeerAccess", other, 0)
+    launch("follow", 1, 0, None, block(there.value.to_bytes(8, "little") + bytes(8)))
+    launch("turn", 32, 128, None, c_uint64(pinned.value))
+    call("cuCtxSynchronize")
 elif sys.argv[1] == "unload":
     other, table, size, again = c_void_p(), c_uint64(), c_size_t(), c_uint64()
     call("cuModuleLoadData", byref(other), c_char_p(PTX.replace(b"total = 64", b"total = 64, table[16]")))
