@@ -10,7 +10,7 @@ from gompy.abi.check_log import Op
 
 RECORD: Final = struct.Struct("<HHiIIQQQQQ32sII")
 REGISTERS: Final = struct.Struct("<16Q")
-OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.FRAME, Op.BEHIND, Op.DATA, Op.FULL))
+OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.FRAME, Op.BEHIND, Op.DATA, Op.FULL, Op.CLOSED))
 """Records that are no events.  Numbers, not members: a log has a million of records, and their comparisons are dear."""
 
 
@@ -24,6 +24,7 @@ class Frame:
     registers: tuple[int, ...]
     stack: bytes
     behind: dict[int, bytes] = field(default_factory=dict)  # what is in enclosing frames, by address
+    closed: int = 0  # libraries that had gone by then
 
     def word(self, address: int) -> int | None:
         """The eight bytes at an address of the frame, or of what it points to in those around it."""
@@ -64,6 +65,7 @@ class Log:
 
     events: list[Event] = field(default_factory=list)
     maps: str = ""
+    closed: list[tuple[str, int, int]] = field(default_factory=list)  # libraries that were: path, load address, end
     data_start: int = 0
     data: bytes = b""
     full: bool = False
@@ -113,9 +115,11 @@ def _take(log: Log, op: int, numbers: tuple[int, int, int, int], body: bytes) ->
     if op == Op.FRAME:
         if len(body) >= REGISTERS.size:
             registers, stack = REGISTERS.unpack_from(body), body[REGISTERS.size :]
-            log.frame = log.frames[thread] = Frame(where, start, size, registers, stack, log.behind)
+            log.frame = log.frames[thread] = Frame(where, start, size, registers, stack, log.behind, len(log.closed))
     elif op == Op.MAPS:
         log.maps += body.decode("utf-8", "surrogateescape") + "\n"
+    elif op == Op.CLOSED:
+        log.closed.append((body.decode("utf-8", "surrogateescape"), start, start + size))
     elif op == Op.BEHIND:
         log.behind = {**log.behind, start: body}  # a frame keeps what was so when it was noted
     elif op == Op.DATA:

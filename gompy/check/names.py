@@ -52,7 +52,8 @@ class Names:
     log: Log
     peek: Callable[[int], int | None] | None = None
     modules: list[Module] = field(default_factory=list)
-    sources: dict[str, Source | None] = field(default_factory=dict)
+    closed: list[Module] = field(default_factory=list)  # in the order in which they went
+    sources: dict[tuple[str, int], Source | None] = field(default_factory=dict)
     words: dict[int, int] = field(default_factory=dict)
     elements: dict[int, Variable] = field(default_factory=dict)
     count: int = 0  # of records that have been met
@@ -82,6 +83,7 @@ class Names:
                     path = path.replace("\\012", "\n")
                 base = seen.setdefault(path, int(start, 16) - int(words[2], 16))
                 self.modules.append(Module(path, int(start, 16), int(end, 16), base))
+        self.closed = [Module(path, start, end, start) for path, start, end in self.log.closed]
 
     def _take_words(self, events: list[Event]) -> None:
         for event in events:
@@ -89,27 +91,42 @@ class Names:
                 for at in range(0, len(event.payload) - 7, 8):
                     self.words[event.start + at] = int.from_bytes(event.payload[at : at + 8], "little")
 
+    def _gone(self, frame: Frame) -> Module | None:
+        """The library of a frame's code, if it was closed later: others may have come in its place."""
+        pc = frame.pc - 1
+        return next((m for m in self.closed[frame.closed :] if m.start <= pc < m.end), None)
+
+    def source_of(self, frame: Frame) -> Source | None:
+        """The DWARF of the file that a frame's code is in."""
+        module = self._gone(frame) or next((m for m in self.modules if m.start < frame.pc <= m.end), None)
+        return self._open(module) if module is not None else None
+
     def source(self, address: int) -> Source | None:
-        """The DWARF of the file that is loaded at an address."""
-        module = next((m for m in self.modules if m.start <= address < m.end), None)
-        if module is None or module.path.startswith(("/lib/", "/lib64/", "/usr/lib/")):
+        """The DWARF of the file that is loaded at an address; None where several have been, one after the other."""
+        found = [m for m in (*self.modules, *self.closed) if m.start <= address < m.end]
+        return self._open(found[0]) if len({(m.path, m.base) for m in found}) == 1 else None
+
+    def _open(self, module: Module) -> Source | None:
+        """The DWARF of a file; None: of the system's, or unknown."""
+        if module.path.startswith(("/lib/", "/lib64/", "/usr/lib/")):
             return None
-        if module.path not in self.sources:
-            self.sources[module.path] = None
+        key = module.path, module.base
+        if key not in self.sources:
+            self.sources[key] = None
             try:
                 if os.path.getsize(module.path) <= LARGEST:
                     with open(module.path, "rb") as file:
                         data = file.read()
                     # A file at fixed addresses (ET_EXEC) is where it says.
                     base = 0 if data[16:18] == b"\2\0" else module.base
-                    self.sources[module.path] = Source(data, base)
+                    self.sources[key] = Source(data, base)
             except Exception:  # pyelftools meets damage with whatever its parsers raise
                 return None
-        return self.sources[module.path]
+        return self.sources[key]
 
-    def place(self, address: int) -> Place:
-        """The line of the code at an address."""
-        source = self.source(address)
+    def place(self, address: int, frame: Frame | None = None) -> Place:
+        """The line of the code at an address, or of a frame's."""
+        source = self.source_of(frame) if frame is not None else self.source(address)
         try:
             return Place(*source.line(address)) if source is not None else Place()
         except Exception:  # as above
@@ -117,7 +134,8 @@ class Names:
 
     def place_of(self, event: Event | None) -> Place:
         """The line of the construct that a record is of."""
-        return self.place(event.frame.pc - 1) if event is not None and event.frame is not None else Place()
+        frame = event.frame if event is not None else None
+        return self.place(frame.pc - 1, frame) if frame is not None else Place()
 
     def function(self, address: int) -> str:
         """The function that begins at an address, as its file has it; empty: not known."""
@@ -145,10 +163,7 @@ class Names:
         try:
             if frame is not None:
                 if id(frame) not in self._visible:
-                    source = self.source(frame.pc - 1)
-                    self._visible[id(frame)] = (
-                        list(source.locals(frame, lambda a: self.word(a, frame))) if source is not None else []
-                    )
+                    self._visible[id(frame)] = list(self._visible_at(frame))
                 found += self._visible[id(frame)]
             if self._global is None:
                 self._global = list(self._globals())
@@ -163,12 +178,21 @@ class Names:
         if not start and self.peek is not None and self.modules:
             start = self.modules[0].start  # the program, which comes first
         main = self.source(start) if start else None
-        for source in dict.fromkeys((main, *map(self.source, (m.start for m in self.modules)))):
+        for source in dict.fromkeys((main, *map(self._open, self.modules))):
             if source is not None:
                 try:
                     yield from source.globals(lambda a: self.word(a, None))
                 except Exception:  # pyelftools, as above
                     continue
+
+    def _visible_at(self, frame: Frame) -> Iterator[Variable]:
+        """Locals; and of a library that has been closed its globals, which were there then."""
+        source = self.source_of(frame)
+        if source is not None:
+            yield from source.locals(frame, lambda a: self.word(a, frame))
+            gone = self._gone(frame)
+            if gone is not None and all(m.path != gone.path or m.base != gone.base for m in self.modules):
+                yield from source.globals(lambda a: self.word(a, frame))
 
     def at(self, start: int, size: int, frame: Frame | None, begins: bool = False) -> str:
         """The variable at a host address, or the pointer to what is there; empty: not known.

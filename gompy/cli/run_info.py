@@ -149,7 +149,7 @@ def add_variables(log: Log) -> dict[str, Variable]:
 
     def variable(name: str, event: Event) -> Variable:
         if name not in found:
-            found[name] = Variable(str(names.place(event.frame.pc - 1)) if event.frame is not None else "")
+            found[name] = Variable(str(names.place_of(event)) if event.frame is not None else "")
         return found[name]
 
     for event in log.events:

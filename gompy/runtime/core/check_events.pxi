@@ -19,6 +19,7 @@ cdef extern from "core/check_log.h" nogil:
     void gompy_in_frame(const void *kept)
     uintptr_t gompy_log_fault(uintptr_t pc)
     void gompy_log_maps()
+    void gompy_log_closed(const void *within)
     void gompy_log_flush()
     void gompy_log_text(uint32_t thread, const char *text, size_t n)
     uint32_t gompy_number_in_log()

@@ -217,20 +217,71 @@ gompy_log_text (uint32_t thread, const char *text, size_t n)
   gompy_log2 (&e, text, n, NULL, 0);
 }
 
+/* In records of whole lines: a process may have any number of mappings.  */
 static void
 gompy_log_maps (void)
 {
   static char text[1 << 16];
-  struct gompy_record e = { GOMPY_EVENT_MAPS, 0, -1, 0, 0, 0, 0, 0, 0, 0, "" };
   int fd = gompy_open ("/proc/self/maps", O_RDONLY, 0);
-  size_t have = 0;
+  size_t have = 0, whole;
   ssize_t n;
   if (fd < 0)
     return;
-  while (have < sizeof text && (n = read (fd, text + have, sizeof text - have)) > 0)
-    have += (size_t) n;
+  do
+    {
+      struct gompy_record e = { GOMPY_EVENT_MAPS, 0, -1, 0, 0, 0, 0, 0, 0, 0, "" };
+      n = read (fd, text + have, sizeof text - have);
+      have += n > 0 ? (size_t) n : 0;
+      if (n > 0 && have < sizeof text)
+        continue;
+      for (whole = have; n > 0 && whole > 0 && text[whole - 1] != '\n'; whole--)
+        ;
+      gompy_log2 (&e, text, whole, NULL, 0);
+      memmove (text, text + whole, have - whole);
+      have -= whole;
+    }
+  while (n > 0 && have < sizeof text);
   close (fd);
-  gompy_log2 (&e, text, have, NULL, 0);
+}
+
+struct gompy_closed
+{
+  uintptr_t within;
+  char *path;
+  struct gompy_record e;
+};
+
+static int
+gompy_find_closed (struct dl_phdr_info *info, size_t size, void *data)
+{
+  struct gompy_closed *c = data;
+  uintptr_t end = 0;
+  int found = 0;
+  (void) size;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    {
+      const ElfW (Phdr) *p = &info->dlpi_phdr[i];
+      if (p->p_type != PT_LOAD)
+        continue;
+      found |= c->within - info->dlpi_addr - p->p_vaddr < p->p_memsz;
+      end = p->p_vaddr + p->p_memsz;
+    }
+  if (!found)
+    return 0;
+  c->path = info->dlpi_name[0] ? realpath (info->dlpi_name, NULL) : NULL;  /* empty: the program, which stays */
+  c->e.start = info->dlpi_addr;
+  c->e.size = end;
+  return 1;
+}
+
+/* The library that an address is in is about to go: at the end of the program nothing tells any more where it was.  */
+static void
+gompy_log_closed (const void *within)
+{
+  struct gompy_closed c = { (uintptr_t) within, NULL, { .op = GOMPY_EVENT_CLOSED, .device = -1 } };
+  if (gompy_is_logging () && dl_iterate_phdr (gompy_find_closed, &c) && c.path != NULL)
+    gompy_log2 (&c.e, c.path, strlen (c.path), NULL, 0);
+  free (c.path);
 }
 
 #include "check_frames.h"

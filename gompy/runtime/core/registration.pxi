@@ -82,6 +82,8 @@ cdef public void GOMP_offload_unregister_ver(unsigned version, const void *host_
     global num_offload_images
     cdef DeviceDescr *dev
     cdef int i, d
+    if rare(gompy_checking):
+        gompy_log_closed(host_table)
     if not gompy_lock_at_exit(&gompy_register_lock):
         return
     for i in range(num_offload_images):

@@ -244,6 +244,8 @@ cdef void (*tgt_when_empty)() noexcept nogil  # called when the last library has
 cdef public void tgt_unregister_lib "gompy_llvm___tgt_unregister_lib"(const TgtDescriptor *descriptor) noexcept nogil:
     """A program ends, or a library goes."""
     cdef TgtLibrary *library
+    if rare(gompy_checking):
+        gompy_log_closed(descriptor)
     while True:
         if not gompy_lock_at_exit(&gompy_register_lock):
             return
