@@ -10,6 +10,7 @@ from typing import Final
 from gompy.abi.check_log import Entry, Op
 from gompy.check.dwarf import MOST_ELEMENTS, Source, Variable, is_vector
 from gompy.check.log import Event, Frame, Log
+from gompy.objects.debug_files import with_dwarf
 
 LARGEST: Final = 1 << 28
 FARTHEST: Final = 1 << 30
@@ -116,7 +117,7 @@ class Names:
             try:
                 if os.path.getsize(module.path) <= LARGEST:
                     with open(module.path, "rb") as file:
-                        data = file.read()
+                        data = with_dwarf(file.read(), module.path, LARGEST)
                     # A file at fixed addresses (ET_EXEC) is where it says.
                     base = 0 if data[16:18] == b"\2\0" else module.base
                     self.sources[key] = Source(data, base)
