@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 WORD: Final = 8
@@ -85,3 +86,18 @@ def _end(die: Any) -> int | None:
     if sibling is None:
         return None
     return int(sibling.value) + (0 if sibling.form == "DW_FORM_ref_addr" else die.cu.cu_offset)
+
+
+@lru_cache(maxsize=8)
+def _type_units(dwarf: Any) -> dict[int, Any]:
+    """Units of types (-fdebug-types-section) by their signatures."""
+    return {unit["type_signature"]: unit for unit in dwarf.iter_CUs() if unit.header.get("type_signature") is not None}
+
+
+def type_of(die: Any) -> Any:
+    """The type that a DIE names; of units of types pyelftools looks for DWARF 4's alone, in .debug_types."""
+    try:
+        return die.get_DIE_from_attribute("DW_AT_type")
+    except KeyError:
+        unit = _type_units(die.cu.dwarfinfo)[die.attributes["DW_AT_type"].raw_value]
+        return unit.get_DIE_from_refaddr(unit.cu_offset + unit["type_offset"])

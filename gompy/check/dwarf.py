@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from gompy.check.dies import OP_ADDR, OP_ADDRX, Bytes, below, in_unit, leading_to
+from gompy.check.dies import OP_ADDR, OP_ADDRX, Bytes, below, in_unit, leading_to, type_of
 from gompy.check.log import Frame
 from gompy.objects.lines import code_ranges
 
@@ -285,7 +285,7 @@ class Source:
                     return None
                 die = die.get_DIE_from_attribute(link)
                 continue
-            die = die.get_DIE_from_attribute("DW_AT_type")
+            die = type_of(die)
             if die.tag not in QUALIFIERS:
                 return die
         return None

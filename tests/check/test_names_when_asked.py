@@ -252,3 +252,13 @@ def test_a_library_without_sound_dwarf_costs_no_other_names(tmp_path: Path, dama
     command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "goes beyond what is mapped of world.v (400 bytes)" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("version", ["-gdwarf-4", "-gdwarf-5"])
+def test_types_in_units_of_their_own(tmp_path: Path, version: str) -> None:
+    """A structure's members were not known with DWARF 5: pyelftools looks for such units in .debug_types alone."""
+    (tmp_path / "prog.c").write_text("struct pair { int n; double *v; } both;\nint main (void) { return both.n; }\n")
+    words = ["gcc", version, "-fdebug-types-section", "prog.c", "-o", "prog"]
+    subprocess.run(words, check=True, cwd=tmp_path)
+    source = Source((tmp_path / "prog").read_bytes(), 0)
+    assert [(v.name, v.points, v.element) for v in source.globals(lambda _: 0)][-1] == ("both.v", True, 8)
