@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,13 +54,13 @@ gompy_symbol_in (const char *bytes, uint64_t size, uint64_t value, unsigned tabl
 static int
 gompy_file_of_host (uint64_t address, uint64_t *value)
 {
+  struct link_map *map = NULL;
   Dl_info info;
   Elf64_Ehdr elf;
-  if (dladdr ((void *) address, &info) == 0 || info.dli_fname == NULL)
+  if (dladdr1 ((void *) address, &info, (void **) &map, RTLD_DL_LINKMAP) == 0 || map == NULL)
     return -1;
-  int fd = gompy_open (info.dli_fname, O_RDONLY, 0);
-  if (fd < 0)
-    fd = gompy_open ("/proc/self/exe", O_RDONLY, 0);  /* the program, by the word that it was called with */
+  /* For the program the loader has no name; dli_fname is the word that it was called with.  */
+  int fd = gompy_open (map->l_name[0] ? map->l_name : "/proc/self/exe", O_RDONLY, 0);
   if (fd < 0)
     return -1;
   if (pread (fd, &elf, sizeof elf, 0) != sizeof elf || memcmp (elf.e_ident, ELFMAG, SELFMAG) != 0)

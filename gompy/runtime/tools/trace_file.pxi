@@ -2,7 +2,7 @@
 # write ends with the array's end, and the next one begins on top of that, so the file is whole whenever the program is
 # killed.
 
-from posix.unistd cimport ftruncate, getpid, readlink
+from posix.unistd cimport ftruncate, getpid
 
 from gompy.native.clock cimport now_ns
 
@@ -13,6 +13,11 @@ cdef extern from *:
     """
     int gompy_tid() noexcept nogil
     int STT_OBJECT
+
+cdef extern from "tools/file_of_code.h" nogil:
+    enum:
+        PATH_MAX
+    bint gompy_file_of_code(const void *at, char *path, uintptr_t *there)
 
 cdef enum:
     TRACE_BUFFER = 1 << 16
@@ -186,20 +191,13 @@ cdef const char *trace_name(const void *at, int kind) noexcept nogil:
 
 cdef void trace_place(const void *at, char *to, size_t room) noexcept nogil:
     """`"at": "FILE+0xOFFSET", ` of an address in code, for `gompy trace`; empty where it is not known."""
+    cdef char file[PATH_MAX]
     cdef char path[700]
-    cdef char program[600]
-    cdef Dl_info info
-    cdef ssize_t length
+    cdef uintptr_t there = 0
     to[0] = 0
-    if at != NULL and dladdr(at, &info) and info.dli_fname != NULL:
-        if info.dli_fname[0] != c'/':  # the program, by the word that it was called with
-            length = readlink(b"/proc/self/exe", program, sizeof(program) - 1)
-            program[length if length > 0 else 0] = 0
-            info.dli_fname = program
-        trace_escape(path, sizeof(path), info.dli_fname)
-        snprintf(
-            to, room, b"\"at\": \"%s+%#lx\", ", path, <unsigned long> (<uintptr_t> at - <uintptr_t> info.dli_fbase)
-        )
+    if gompy_file_of_code(at, file, &there):
+        trace_escape(path, sizeof(path), file)
+        snprintf(to, room, b"\"at\": \"%s+%#lx\", ", path, <unsigned long> there)
 
 
 cdef void construct_name(const Construct *construct, char *to, size_t room) noexcept nogil:
