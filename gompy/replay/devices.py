@@ -97,6 +97,10 @@ class ClangData(ctypes.Structure):
     ]
 
 
+class Failed(UserError):
+    """A region has failed, and nothing runs any more where it was run."""
+
+
 class Place(ABC):
     """Something that runs regions."""
 

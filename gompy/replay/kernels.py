@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gompy import UserError
 from gompy.plugins.compiled import LIBDIR
-from gompy.replay.devices import Pairs, Place, is_emulated, see_stores, stores_seen
+from gompy.replay.devices import Failed, Pairs, Place, is_emulated, see_stores, stores_seen
 from gompy.replay.recording import COOPERATIVE, KERNELS, Image, Recording, Region
 
 EMULATED: Final = os.path.join(os.path.dirname(LIBDIR), "cuda", "libcuda.so.1")
@@ -128,7 +128,7 @@ class Kernels(Place):
             self._call("cuLaunchKernelEx", ctypes.byref(config), p(function), None, extra)
             self._call("cuCtxSynchronize")
         except UserError as error:
-            raise UserError(f"the kernel has failed: {error}") from None
+            raise Failed(f"the kernel has failed: {error}") from None
 
     def watch(self, ranges: list[tuple[int, int]]) -> None:
         if not self.emulated:

@@ -15,7 +15,7 @@ import sys
 from typing import IO, Any, Final
 
 from gompy import UserError
-from gompy.replay.devices import Here, Place, Plugged, functions_of, variables_of
+from gompy.replay.devices import Failed, Here, Place, Plugged, functions_of, variables_of
 from gompy.replay.moving import Moves
 from gompy.replay.recording import KERNELS, Image, Loaded, Recording, Region
 
@@ -177,6 +177,8 @@ def main(argv: list[str]) -> int:
                 contents, how = runner.run(region)
             except UserError as error:
                 put(out, {"is": "refused", "region": region.number, "why": str(error)})
+                if isinstance(error, Failed):
+                    break  # the others get another process
                 continue
             put(out, {"is": "result", "region": region.number, "sizes": [*map(len, contents)], **how}, *contents)
     sys.stdout.flush()

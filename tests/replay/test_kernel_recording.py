@@ -111,6 +111,10 @@ def test_nothing_waits_beside_a_kernel_that_is_not_wanted(tools: Tools) -> None:
 
 def test_a_kernel_that_fails_has_not_ended(tools: Tools) -> None:
     assert "gompy record: r: region 0 fail has not ended" in record(tools, "fail")
+    done = tools.run("gompy", "replay", "r")
+    failed, other = done.stdout.splitlines()
+    assert failed.startswith("region 0 fail on nvptx: not run: the kernel has failed: ")
+    assert other.startswith("region 1 scale on nvptx: as recorded")  # by another process
 
 
 def test_a_program_that_launches_none(tools: Tools) -> None:

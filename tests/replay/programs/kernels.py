@@ -141,3 +141,8 @@ elif sys.argv[1] == "wait":
 else:
     launch("fail", 1, 0, None)
     assert driver.cuCtxSynchronize()
+    call("cuCtxDestroy_v2", context)
+    call("cuCtxCreate_v2", byref(context), 0, device)
+    call("cuModuleLoadData", byref(module), c_char_p(PTX))
+    launch("scale", 64, 0, None, block(bytes(256)), c_float(2), c_int(64))
+    call("cuCtxSynchronize")
