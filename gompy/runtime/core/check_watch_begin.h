@@ -6,7 +6,9 @@
 #define GOMPY_OWN_COUNTS_HERE  /* and found by the drivers */
 #include "gompy/native/own_threads.h"
 #include <sched.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
+#include <sys/vfs.h>
 
 #define GOMPY_STACK_REACH (16ul << 20)
 
@@ -295,7 +297,22 @@ gompy_close_maps (const struct gompy_maps *maps)
     close (maps->fd);
 }
 
-/* Of the pages of [BEGIN, END), those at the front that are private and may be read and written.  */
+/* Whether a line of /proc/self/maps is of pages of the usual size; larger ones (hugetlb) are closed whole only.  */
+static int
+gompy_has_usual_pages (const char *line)
+{
+  size_t length = strcspn (line, "\n"), before = strcspn (line, "/");
+  char path[1024];
+  struct statfs s;
+  if (before >= length)
+    return 1;
+  snprintf (path, sizeof path, "%.*s", (int) (length - before), line + before);
+  if (statfs (path, &s) == 0)
+    return s.f_type != HUGETLBFS_MAGIC;
+  return strncmp (path, "/anon_hugepage", 14) != 0 && strncmp (path, "/memfd:", 7) != 0;
+}
+
+/* Of the pages of [BEGIN, END), those at the front that are private, of the usual size, and may be read and written.  */
 static uintptr_t
 gompy_watchable (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
 {
@@ -309,7 +326,7 @@ gompy_watchable (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
   if (maps->asked < 0)
     return begin;
   while (maps->text == NULL && at < end && gompy_ask_mapping (maps->fd, at, &query)
-         && (query.flags & 15) == GOMPY_MAPPING_RW_PRIVATE)
+         && (query.flags & 15) == GOMPY_MAPPING_RW_PRIVATE && query.page_size == GOMPY_PAGE)
     at = query.end;
   for (const char *line = maps->text; line != NULL && *line; line = strchr (line, '\n'))
     {
@@ -320,7 +337,7 @@ gompy_watchable (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
       if (*p != '-')
         break;
       high = strtoull (p + 1, &p, 16);
-      if (low <= at && at < high && strncmp (p, " rw-p", 5) == 0)
+      if (low <= at && at < high && strncmp (p, " rw-p", 5) == 0 && gompy_has_usual_pages (p))
         at = high;
       if (at >= end)
         return end;
