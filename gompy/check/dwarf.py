@@ -97,10 +97,15 @@ class Source:
         self._parsers: dict[int, Any] = {}  # by unit: one is dear to make
 
     @cached_property
-    def _bytes(self) -> Bytes:
+    def limits(self) -> tuple[int, int]:
+        """Begin and end of the file's own addresses."""
         loaded = list(self.elf.iter_segments("PT_LOAD"))
         low = min((s["p_vaddr"] for s in loaded), default=0)
-        return Bytes(self.dwarf, (low, max((s["p_vaddr"] + s["p_memsz"] for s in loaded), default=0)))
+        return low, max((s["p_vaddr"] + s["p_memsz"] for s in loaded), default=0)
+
+    @cached_property
+    def _bytes(self) -> Bytes:
+        return Bytes(self.dwarf, self.limits)
 
     @cached_property
     def _units(self) -> list[tuple[int, int, Any]]:

@@ -65,7 +65,7 @@ class Log:
 
     events: list[Event] = field(default_factory=list)
     maps: str = ""
-    closed: list[tuple[str, int, int]] = field(default_factory=list)  # libraries that were: path, load address, end
+    closed: list[tuple[str, int, int]] = field(default_factory=list)  # libraries that were: path, begin, end
     data_start: int = 0
     data: bytes = b""
     full: bool = False

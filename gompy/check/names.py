@@ -16,8 +16,9 @@ LARGEST: Final = 1 << 28
 FARTHEST: Final = 1 << 30
 HEAD: Final = 16
 WORD: Final = 8
+PAGE: Final = 4096
 """Bytes of a file beyond which its DWARF is not read; how far behind a pointer's value what it points to may reach;
-bytes that malloc has between two blocks; those of a pointer."""
+bytes that malloc has between two blocks; those of a pointer, and of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Module:
     path: str
     start: int
     end: int
-    base: int
+    base: int  # of its first segment
 
 
 def given_name(event: Event) -> str:
@@ -118,9 +119,9 @@ class Names:
                 if os.path.getsize(module.path) <= LARGEST:
                     with open(module.path, "rb") as file:
                         data = with_dwarf(file.read(), module.path, LARGEST)
-                    # A file at fixed addresses (ET_EXEC) is where it says.
-                    base = 0 if data[16:18] == b"\2\0" else module.base
-                    self.sources[key] = Source(data, base)
+                    source = Source(data, module.base)
+                    source.base -= source.limits[0] & -PAGE  # all of it in a program at fixed addresses
+                    self.sources[key] = source
             except Exception:  # pyelftools meets damage with whatever its parsers raise
                 return None
         return self.sources[key]

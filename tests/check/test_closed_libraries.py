@@ -80,3 +80,18 @@ def test_each_library_at_one_place(folder: Path) -> None:
 def test_a_library_behind_many_mappings(folder: Path) -> None:
     """/proc/self/maps has them in the order of addresses: those of the program came first, and no room was left."""
     assert "\none.c:6: note: one, 400 bytes, mapped here (target)\n" in checked(folder, "1500", "./one.so")
+
+
+def test_a_library_whose_addresses_do_not_begin_at_0(folder: Path) -> None:
+    """The program is killed, so that the library's going is not in the log."""
+    subprocess.run(
+        [BIN / "gompcc", "-g", "-fopenmp", "-fPIC", "-shared", "one.c", "-o", "far.so", "-Wl,-Ttext-segment=0x200000"],
+        check=True,
+        cwd=folder,
+    )
+    (folder / "kills.c").write_text("#include <stdlib.h>\nint run (int);\nint main (void) { run (50); abort (); }\n")
+    words = [BIN / "gompcc", "-g", "kills.c", "./far.so", "-o", "kills"]
+    subprocess.run(words, check=True, cwd=folder)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./kills"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert "\none.c:6: note: one, 400 bytes, mapped here (target)\n" in done.stderr, done.stderr

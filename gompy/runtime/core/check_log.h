@@ -255,7 +255,7 @@ static int
 gompy_find_closed (struct dl_phdr_info *info, size_t size, void *data)
 {
   struct gompy_closed *c = data;
-  uintptr_t end = 0;
+  uintptr_t begin = 0, end = 0;
   int found = 0;
   (void) size;
   for (int i = 0; i < info->dlpi_phnum; i++)
@@ -264,13 +264,14 @@ gompy_find_closed (struct dl_phdr_info *info, size_t size, void *data)
       if (p->p_type != PT_LOAD)
         continue;
       found |= c->within - info->dlpi_addr - p->p_vaddr < p->p_memsz;
+      begin = end == 0 ? p->p_vaddr & -4096ul : begin;  /* they are in order */
       end = p->p_vaddr + p->p_memsz;
     }
   if (!found)
     return 0;
   c->path = info->dlpi_name[0] ? realpath (info->dlpi_name, NULL) : NULL;  /* empty: the program, which stays */
-  c->e.start = info->dlpi_addr;
-  c->e.size = end;
+  c->e.start = info->dlpi_addr + begin;
+  c->e.size = end - begin;
   return 1;
 }
 
