@@ -58,6 +58,7 @@ gompy_find_stale (struct gompy_tracked *t)
   size_t n;
   if (!gompy_has_parts ())
     return 0;
+  gompy_find_unwritten (t);
   for (size_t at = 0; at < t->size; at += n)
     {
       unsigned char *part = &t->parts[at / GOMPY_PART];

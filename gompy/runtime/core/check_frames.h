@@ -263,10 +263,13 @@ gompy_in_frame (const void *kept)
   gompy_frame_state = GOMPY_FRAME_EACH;
 }
 
+static void gompy_forget_hashed (void);
+
 /* The program's code runs next, or has run until now; INSIDE: what comes is all of one construct.  */
 static void
 gompy_frame_changes (int inside)
 {
+  gompy_forget_hashed ();
   gompy_frame_state = inside ? GOMPY_FRAME_ONCE : GOMPY_FRAME_EACH;
 }
 

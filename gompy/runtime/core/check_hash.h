@@ -92,6 +92,16 @@ gompy_hash_part (const void *p, size_t n)
   return h ^ h >> 29;
 }
 
+/* What N bytes hash to, more than GOMPY_HASH_PART, whose parts hash to PARTS.  */
+static inline uint64_t
+gompy_hash_of_parts (size_t n, const uint64_t *parts)
+{
+  uint64_t h = n;
+  for (size_t i = 0; i < (n + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART; i++)
+    h = gompy_hash_word (h, parts[i]);
+  return h;
+}
+
 /* More are hashed part by part; PARTS, or NULL: what each of them hashes to.  */
 static uint64_t
 gompy_hash_parts (const void *p, size_t n, uint64_t *parts)

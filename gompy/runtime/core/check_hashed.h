@@ -25,15 +25,16 @@ gompy_drop_hashes (struct gompy_tracked *t)
 static uint64_t
 gompy_take_hashes (struct gompy_tracked *t)
 {
-  int new, known = gompy_hashed.start == t->host && gompy_hashed.size == t->size;
+  const struct gompy_hashed *known = gompy_find_hashed (t->host, t->size);
+  int new;
   if (t->size < GOMPY_LARGE
       || (t->hashes == NULL
           && (t->hashes = gompy_room_take (gompy_part_count (t) * sizeof *t->hashes, &new)) == NULL))
-    return known ? gompy_hashed.hash : gompy_hash ((const void *) t->host, t->size);
-  if (!known || gompy_hashed.parts == NULL)
+    return known != NULL ? known->hash : gompy_hash ((const void *) t->host, t->size);
+  if (known == NULL || known->parts == NULL)
     return gompy_hash_parts ((const void *) t->host, t->size, t->hashes);
-  memcpy (t->hashes, gompy_hashed.parts, (t->size + GOMPY_PART - 1) / GOMPY_PART * sizeof *t->hashes);
-  return gompy_hashed.hash;
+  memcpy (t->hashes, known->parts, (t->size + GOMPY_PART - 1) / GOMPY_PART * sizeof *t->hashes);
+  return known->hash;
 }
 
 /* Keep no more of a range than its hashes.  They are the host's still: while no other thread is there nobody has
@@ -69,6 +70,33 @@ gompy_keep_part (struct gompy_tracked *t, size_t at)
       if (t->device_had != t->host_had)
         memcpy (t->device_had + at, had, n);
       return;
+/* The host's side of a range, as far as that needs no look: parts are as they were that the kernel notes, and that
+   hashed to the same when this was asked last.  A look by the kernel alone, as the memory may have been given back.  */
+static void
+gompy_find_unwritten (struct gompy_tracked *t)
+{
+  struct gompy_written_rows w;
+  struct gompy_noted *e;
+  size_t begin, end;
+  int n = -1;
+  if (t->hashes == NULL || t->size < GOMPY_NOTED_LEAST || pthread_mutex_trylock (&gompy_noted_lock) != 0)
+    return;
+  if ((e = gompy_noted_range (t->host, t->size, 0)) != NULL && e->on)
+    {
+      for (size_t i = 0; i * GOMPY_PART < t->size; i++)
+        if (t->parts[i] & GOMPY_PART_HASHED && e->parts[i] == t->hashes[i])
+          t->parts[i] = (unsigned char) ((t->parts[i] & ~GOMPY_PART_STALE) | GOMPY_PART_SAME);
+      gompy_begin_rows (&w, e, 0);
+      while ((n = gompy_next_rows (&w)) > 0)
+        for (int i = 0; i < n; i++)
+          for (gompy_parts_of_row (&w, i, e, &begin, &end); begin < end; begin++)
+            t->parts[begin] &= ~GOMPY_PART_SAME;
+      if (n < 0)
+        gompy_parts_touched (t->host, t->host + t->size);
+    }
+  pthread_mutex_unlock (&gompy_noted_lock);
+}
+
     }
   gompy_clear_newer (t, at, at + n);
   if (t->gone || !gompy_part_contents (t) || !gompy_read_host (had, t->host + at, n)

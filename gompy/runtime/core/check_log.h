@@ -286,31 +286,59 @@ gompy_log_closed (const void *within)
 }
 
 #include "check_frames.h"
+#include "check_unwritten.h"
 
 /* --- copies ------------------------------------------------------------------------------------------------------- */
 
-/* What the calling thread has hashed last, about to copy it to a device.  */
-static __thread struct
+/* What the calling thread has hashed in this construct, about to copy it to a device.  */
+#define GOMPY_HASHED 32u
+#define GOMPY_HASHED_PARTS 8192u
+static __thread struct gompy_hashed
 {
   uintptr_t start;
   size_t size;
   uint64_t hash;
   const uint64_t *parts;  /* of its parts, or NULL */
-} gompy_hashed;
+} gompy_hasheds[GOMPY_HASHED];
+static __thread unsigned gompy_hashed_count, gompy_hashed_parts;
 
-#define GOMPY_HASHED_PARTS 8192u
-static void *gompy_check_room (size_t size);
+static void
+gompy_forget_hashed (void)
+{
+  gompy_hashed_count = gompy_hashed_parts = 0;
+}
+
+static const struct gompy_hashed *
+gompy_find_hashed (uintptr_t start, size_t size)
+{
+  for (unsigned i = gompy_hashed_count; i-- > 0;)
+    if (gompy_hasheds[i].start == start && gompy_hasheds[i].size == size)
+      return &gompy_hasheds[i];
+  return NULL;
+}
 
 /* Where the calling thread has the hashes of a copy's parts; NULL: there is no room, or they are not worth it.  */
 static uint64_t *
 gompy_hashes_of_parts (size_t size)
 {
   static __thread uint64_t *room;
-  if (size < GOMPY_HASH_PART || size > (size_t) GOMPY_HASHED_PARTS * GOMPY_HASH_PART)
+  size_t count = (size + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART;
+  if (gompy_hashed_count == GOMPY_HASHED || gompy_hashed_parts + count > GOMPY_HASHED_PARTS)
+    gompy_forget_hashed ();
+  if (size < GOMPY_HASH_PART || count > GOMPY_HASHED_PARTS)
     return NULL;
-  if (room == NULL)
-    room = gompy_check_room (GOMPY_HASHED_PARTS * sizeof *room);
-  return room;
+  if (room == NULL && (room = gompy_check_room (GOMPY_HASHED_PARTS * sizeof *room)) == NULL)
+    return NULL;
+  gompy_hashed_parts += (unsigned) count;
+  return room + gompy_hashed_parts - count;
+}
+
+static uint64_t
+gompy_hash_copy (uintptr_t start, size_t size)
+{
+  uint64_t *parts = gompy_hashes_of_parts (size), hash = gompy_hash_noted (start, size, parts);
+  gompy_hasheds[gompy_hashed_count++] = (struct gompy_hashed){ start, size, hash, parts };
+  return hash;
 }
 
 /* A copy of a mapped range; flags: GOMPY_LOGGED_TO_DEVICE or 0.  BEFORE: of one from the device, what the host had
@@ -319,13 +347,8 @@ static void
 gompy_log_copy (int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
                 uintptr_t address, unsigned flags, uint64_t before)
 {
-  uint64_t *parts = flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hashes_of_parts (size) : NULL;
-  uint64_t hash = flags & GOMPY_LOGGED_TO_DEVICE || before
-                    ? gompy_hash_parts ((const void *) start, size, parts) : 0;
-  gompy_hashed.parts = parts;
-  gompy_hashed.start = start;
-  gompy_hashed.size = flags & GOMPY_LOGGED_TO_DEVICE ? size : 0;
-  gompy_hashed.hash = hash;
+  uint64_t hash = flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hash_copy (start, size)
+                  : before ? gompy_hash ((const void *) start, size) : 0;
   if (!(flags & GOMPY_LOGGED_TO_DEVICE) && before && hash == before)
     flags |= GOMPY_LOGGED_SAME;
   struct gompy_record e
