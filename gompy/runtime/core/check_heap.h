@@ -90,6 +90,15 @@ gompy_heap_look (size_t head[2], uintptr_t at, uintptr_t begin, uintptr_t end, i
   return inside || *mapped;
 }
 
+/* Whether open pages are one block that has a mapping of its own, for all that its head says.  */
+static int
+gompy_is_own_block (uintptr_t begin, uintptr_t end)
+{
+  size_t head[2];
+  memcpy (head, (const void *) begin, GOMPY_HEAP_HEAD);
+  return gompy_heap_begin () != 0 && head[0] == 0 && head[1] == ((end - begin) | GOMPY_HEAP_MAPPED);
+}
+
 /* Whether a block of malloc's begins there, for all that its head and the next one's say.  */
 static int
 gompy_heap_begins (uintptr_t host)

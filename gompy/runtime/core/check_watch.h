@@ -59,6 +59,7 @@ struct gompy_watched
   unsigned ahead;         /* how many of them at the last access; the program goes through them in order */
   uintptr_t next;         /* where those end */
   int access;             /* of closed pages: none, or reads */
+  int own;                /* the pages are a block of malloc's, and nothing else */
   int opened;             /* some pages are open until the next construct */
 };
 
@@ -72,6 +73,7 @@ static void gompy_note_write (uintptr_t address, size_t size);
 static void gompy_note_unseen (uintptr_t begin, uintptr_t end);  /* of which not all accesses are seen */
 static void gompy_note_unwatched (void);
 static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
+static int gompy_is_own_block (uintptr_t begin, uintptr_t end);
 static void gompy_look_at (uintptr_t address);
 static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
 static int gompy_has_time (size_t size);

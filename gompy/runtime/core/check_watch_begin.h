@@ -362,8 +362,8 @@ static void
 gompy_know_watched (void)
 {
   for (gompy_known_count = 0; gompy_known_count < gompy_watch_count; gompy_known_count++)
-    gompy_knowns[gompy_known_count]
-      = (struct gompy_held){ gompy_watches[gompy_known_count].begin, gompy_watches[gompy_known_count].end };
+    gompy_knowns[gompy_known_count] = (struct gompy_held){ .begin = gompy_watches[gompy_known_count].begin,
+                                                           .end = gompy_watches[gompy_known_count].end };
 }
 
 /* Whether a range can be watched.  What is held of it is known to be, and closed.  */
@@ -376,6 +376,16 @@ gompy_can_watch (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
   return !gompy_must_be_open (begin, end)
          && (gompy_is_known (begin, end)
              || (gompy_watchable (maps, begin, of.begin) == of.begin && gompy_watchable (maps, of.end, end) == end));
+}
+
+/* Whether pages that can be watched are a block of malloc's, and nothing else.  What is held is as it was.  */
+static int
+gompy_has_own_block (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    if (gompy_helds[i].begin <= begin && begin < gompy_helds[i].end)
+      return gompy_helds[i].own && gompy_helds[i].begin == begin && gompy_helds[i].end == end;
+  return end - begin >= GOMPY_HELD_LEAST && gompy_is_own_block (begin, end);
 }
 
 static void
@@ -412,6 +422,7 @@ gompy_watch_pages (struct gompy_maps *maps, uintptr_t begin, uintptr_t end, int 
   w->opened = 0;
   w->next = 0;
   w->access = access;
+  w->own = gompy_has_own_block (w->begin, w->end);
   w->steps = gompy_watch_room->steps + used;
   w->writes = gompy_watch_room->writes + used;
   memset (w->steps, 0, pages * sizeof *w->steps);

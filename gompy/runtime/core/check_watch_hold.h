@@ -5,8 +5,9 @@
    are told of before.  Whatever else comes to such a page faults, and all of them are open from there on.
 
    The kernel answers EFAULT where a call to it is given a closed page.  So not held are pages that may have other
-   memory, too: those at the ends of a range, and the stack; nor any where a signal may have a handler of the program's
-   run meanwhile.  Included once, by check_watch.h.  */
+   memory, too: those at the ends of a range, unless it is a block of malloc's that has a mapping of its own, and the
+   stack; nor any where a signal may have a handler of the program's run meanwhile.
+   Included once, by check_watch.h.  */
 #ifndef GOMPY_CHECK_WATCH_HOLD_H
 #define GOMPY_CHECK_WATCH_HOLD_H
 
@@ -18,6 +19,7 @@
 struct gompy_held
 {
   uintptr_t begin, end, known_begin, known_end;
+  int own;  /* both ends are held, too */
 };
 
 static struct gompy_held gompy_helds[GOMPY_WATCHED];  /* in order of their addresses */
@@ -81,20 +83,35 @@ gompy_need_held (uintptr_t begin, size_t size)
       }
 }
 
+/* The target construct's entry, which ends the watch.  */
+extern const char gompy_entry_of_target[] __asm__ ("GOMP_target_ext");
+#define GOMPY_ENTRY_SIZE 64u  /* of its code, where it makes its frame */
+
+/* Whether an access to the stack, at SP, is such an entry's, so that its page need be closed no longer.  No page of the
+   stack is held.  */
+static int
+gompy_is_entry (uintptr_t pc, uintptr_t address, uintptr_t sp)
+{
+  return pc - (uintptr_t) gompy_entry_of_target < GOMPY_ENTRY_SIZE
+         && address - (sp - GOMPY_WATCH_STACK) < 2 * GOMPY_WATCH_STACK;
+}
+
 /* The longest row of pages of a range that are closed, less its ends.  Where other variables share its first page the
    program may come to that one after each construct.  */
 static struct gompy_held
 gompy_longest_closed (const struct gompy_watched *w)
 {
   uintptr_t begin = w->begin + GOMPY_PAGE, end = w->end - GOMPY_PAGE;
-  struct gompy_held longest = { begin, begin, begin, begin };
+  struct gompy_held longest = { begin, begin, begin, begin, 0 };
+  if (!w->opened && w->own)
+    return (struct gompy_held){ w->begin, w->end, w->begin, w->end, 1 };
   if (!w->opened)
-    return (struct gompy_held){ begin, end, w->begin, w->end };
+    return (struct gompy_held){ begin, end, w->begin, w->end, 0 };
   for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
     if (w->steps[(page - w->begin) / GOMPY_PAGE] == GOMPY_WATCH_OPEN)
       begin = page + GOMPY_PAGE;
     else if (page + GOMPY_PAGE - begin > longest.end - longest.begin)
-      longest = (struct gompy_held){ begin, page + GOMPY_PAGE, begin, page + GOMPY_PAGE };
+      longest = (struct gompy_held){ begin, page + GOMPY_PAGE, begin, page + GOMPY_PAGE, 0 };
   if (longest.end - longest.begin <= 2 * GOMPY_HELD_MARGIN)
     longest.end = longest.begin;
   else
@@ -110,7 +127,7 @@ static struct gompy_held
 gompy_may_hold (const struct gompy_watched *w)
 {
   uintptr_t here = (uintptr_t) __builtin_frame_address (0);
-  struct gompy_held none = { w->end, w->end, w->end, w->end }, longest;
+  struct gompy_held none = { w->end, w->end, w->end, w->end, 0 }, longest;
   if (w->access != PROT_NONE || w->end - w->begin < GOMPY_HELD_LEAST
       || (w->end > here - GOMPY_HELD_FROM_STACK && w->begin < here + GOMPY_HELD_FROM_STACK))
     return none;
@@ -158,17 +175,17 @@ gompy_hold_watch (void)
 static struct gompy_held
 gompy_held_of (uintptr_t begin, uintptr_t end)
 {
-  struct gompy_held of = { end, end, end, end };
+  struct gompy_held of = { end, end, end, end, 0 };
   for (unsigned i = 0; i < gompy_held_count; i++)
     if (gompy_helds[i].known_begin <= begin && end <= gompy_helds[i].known_end)
-      return (struct gompy_held){ begin, end, begin, end };
+      return (struct gompy_held){ begin, end, begin, end, 0 };
   for (unsigned i = 0; i < gompy_held_count; i++)
     if (begin < gompy_helds[i].end && gompy_helds[i].begin < end)
       {
         if (of.begin < of.end || gompy_helds[i].begin < begin || end < gompy_helds[i].end)
           {
             gompy_open_held ();
-            return (struct gompy_held){ end, end, end, end };
+            return (struct gompy_held){ end, end, end, end, 0 };
           }
         of = gompy_helds[i];
       }
