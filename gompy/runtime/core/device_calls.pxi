@@ -224,9 +224,10 @@ cdef const char *device_view(DeviceDescr *dev, uintptr_t device, size_t size) no
 # --------------------------------------------------------------------------------------------------------------------
 
 cdef bint told_copy(
-    DeviceDescr *dev, int direction, void *dst, const void *src, size_t size, void *queue
+    DeviceDescr *dev, int direction, void *dst, const void *src, size_t size, void *queue, bint same=False
 ) noexcept nogil:
-    """A copy; dev.copying.kind says which kind of map it is of."""
+    """A copy; dev.copying.kind says which kind of map it is of.  same: the other side has these bytes, which is all
+    that need be told."""
     cdef HookEvent event
     new_event(&event, HOOK_COPY, direction, dev)
     event.target = <uintptr_t> src if direction == COPY_TO_HOST else <uintptr_t> dst
@@ -236,7 +237,9 @@ cdef bint told_copy(
     event.queue = queue
     event.map_kind = dev.copying.kind
     tell_event(&event, PHASE_BEGIN)
-    if queue != NULL:
+    if same:
+        event.good = True
+    elif queue != NULL:
         event.good = dev.ops.acc_async_dev2host(dev.target_id, dst, src, size, queue) if direction == COPY_TO_HOST \
             else dev.ops.acc_async_host2dev(dev.target_id, dst, src, size, queue)
     elif direction == COPY_TO_HOST:

@@ -165,7 +165,11 @@ cdef int copy_checked(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t s
         return 0
     if not device_has_same(dev, device_address(key, host), <void *> host, size, &same):
         before = gompy_hash(<void *> host, size)
-    if copy_to_host(dev, <void *> host, device_address(key, host), size):
+    if same:
+        begin_copy(dev, False, <void *> host, size)
+        dev.bytes_from += size
+        end_copy(dev, told_copy(dev, COPY_TO_HOST, <void *> host, <void *> device_address(key, host), size, NULL, True))
+    elif copy_to_host(dev, <void *> host, device_address(key, host), size):
         return -1
     check_copy(dev, host, size, device_address(key, host), False, before, same)
     return 0
