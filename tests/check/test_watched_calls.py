@@ -36,6 +36,8 @@ PASSED = {
     "clock_gettime": "syscall (SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, at, p, p, p, p) != 0",
     "openat": 'syscall (SYS_openat, AT_FDCWD, "nothing", O_RDONLY, p, p, p) >= 0',
     "futex": "syscall (SYS_futex, at, 1, 1, p, p, p) != 0",
+    "getdents64": "syscall (SYS_getdents64, -1, at, sizeof at, p, p, p) != -1",
+    "clock_gettime into the same page": "syscall (SYS_clock_gettime, CLOCK_MONOTONIC, a + 50004, p, p, p, p) != 0",
 }
 
 

@@ -379,6 +379,11 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
     }
   gompy_forget_left ((uintptr_t) registers[REG_RSP]);
   number = (page - w->begin) / GOMPY_PAGE;
+  if (gompy_is_entry (pc, address, (uintptr_t) registers[REG_RSP]))
+    {
+      gompy_protect (page, page + GOMPY_PAGE, PROT_READ | PROT_WRITE);
+      return;
+    }
   if (writes)
     {
       size_t size = gompy_write_size_at ((const unsigned char *) pc, address);

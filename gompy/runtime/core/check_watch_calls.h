@@ -29,6 +29,15 @@ gompy_pass_call (ucontext_t *context, long number)
   return result;
 }
 
+/* How many bytes a call has written that reads a file, or a clock.  */
+static size_t
+gompy_written_by_call (long number, size_t size, long result)
+{
+  if (number == SYS_clock_gettime)
+    return result == 0 ? size : 0;
+  return (number == SYS_read || number == SYS_pread64) && result > 0 ? (size_t) result : 0;
+}
+
 /* The same of one that reads into closed pages, or writes from them.  */
 static void
 gompy_pass_transfer (ucontext_t *context, long number, uintptr_t begin, size_t size)
@@ -37,8 +46,9 @@ gompy_pass_transfer (ucontext_t *context, long number, uintptr_t begin, size_t s
   long result;
   gompy_sort_pages (first, last, 1);
   result = gompy_pass_call (context, number);
-  if ((number == SYS_read || number == SYS_pread64) && result > 0)
-    gompy_note_written (begin, begin + (size_t) result);
+  size = gompy_written_by_call (number, size, result);
+  if (size > 0)
+    gompy_note_written (begin, begin + size);
   gompy_sort_pages (first, last, 0);
   context->uc_mcontext.gregs[REG_RAX] = result;
 }
@@ -87,11 +97,11 @@ gompy_count_arguments (long number, const uintptr_t *arguments)
   unsigned long command = arguments[1] & GOMPY_FUTEX_COMMAND;
   switch (number)
     {
-    case SYS_getpid: case SYS_gettid: case SYS_sched_yield:
+    case SYS_getpid: case SYS_getppid: case SYS_gettid: case SYS_sched_yield:
       return 0;
     case SYS_close: case SYS_sysinfo: case SYS_times:
       return 1;
-    case SYS_fstat: case SYS_clock_gettime: case SYS_nanosleep: case SYS_gettimeofday: case SYS_clock_getres:
+    case SYS_fstat: case SYS_nanosleep: case SYS_gettimeofday: case SYS_clock_getres:
     case SYS_getrusage:
       return 2;
     case SYS_lseek: case SYS_ioctl: case SYS_openat:
@@ -119,13 +129,16 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
     case SYS_rt_sigreturn:  /* a handler of the program's ends, from the stack as it is */
       r[REG_RIP] = (greg_t) gompy_watch_return;
       return;
+    case SYS_clock_gettime:  /* of a clock by its number */
+      arguments[2] = sizeof (struct timespec);
+      /* fall through */
     case SYS_read: case SYS_write: case SYS_pread64: case SYS_pwrite64:
       for (page = arguments[1] & -GOMPY_PAGE; gompy_meets_watch (arguments[1], arguments[2])
 	   && page < arguments[1] + arguments[2]; page += GOMPY_PAGE)
 	gompy_watch_first (page);
       harmless = !gompy_meets_closed (arguments[1], arguments[2]);
       if (!harmless)
-        gompy_flight_judge (arguments[1], arguments[2], number == SYS_read || number == SYS_pread64, 1,
+        gompy_flight_judge (arguments[1], arguments[2], number != SYS_write && number != SYS_pwrite64, 1,
                             (uintptr_t) r[REG_RIP]);
       if (!harmless && (number == SYS_write || number == SYS_pwrite64))
         for (uintptr_t a = arguments[1]; a < arguments[1] + arguments[2]; a++)
@@ -136,6 +149,9 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
           gompy_pass_transfer (context, number, arguments[1], arguments[2]);
           return;
         }
+      break;
+    case SYS_getdents64:
+      harmless = !gompy_meets_watch (arguments[1], arguments[2]);
       break;
     case SYS_getrandom:
       harmless = !gompy_meets_watch (arguments[0], arguments[1]);
