@@ -19,10 +19,10 @@ PROGRAM = r"""
 #include "gompy/plugins/intelmic/page_marks.h"
 
 #define PAGES 512
-static unsigned char marks[PAGES * 4096], whole[PAGES];
+static unsigned char marks[PAGES * 4096], whole[PAGES], writable[PAGES];
 static _Alignas (4096) char memory[PAGES * 4096];
 static uint32_t stay_open;
-static struct mic_pages pages = { marks, whole, memory, 1, &stay_open };
+static struct mic_pages pages = { marks, whole, writable, memory, 1, &stay_open };
 
 static size_t
 other_than (const void *p, size_t begin, size_t end, int c)
@@ -54,10 +54,41 @@ write_halves (void *half)
   return NULL;
 }
 
+/* Whether what new memory has is the same piece by piece, wherever the pieces begin, and as it is filled.  */
+static int
+is_same_in_pieces (void)
+{
+  unsigned char all[4096], piece[64];
+  int same = 1;
+  mic_fill ((char *) all, 4096, sizeof all, 1);
+  for (size_t at = 0; at + 64 < sizeof all; at += 61)
+    {
+      mic_new_contents (piece, 4096 + at, 64 - at % 9);
+      same &= memcmp (piece, all + at, 64 - at % 9) == 0;
+    }
+  return same;
+}
+
+/* Whether those pages are told that have been opened for writes, and no others.  */
+static int
+tells_writable (void)
+{
+  int right = !mic_may_be_written (&pages, 0, sizeof memory);
+  writable[7] = 1;
+  right &= mic_may_be_written (&pages, 7 * 4096 + 4095, 1) && mic_may_be_written (&pages, 6 * 4096 + 1, 4096)
+           && !mic_may_be_written (&pages, 6 * 4096, 4096) && !mic_may_be_written (&pages, 8 * 4096, 4096);
+  stay_open = 1;
+  right &= mic_may_be_written (&pages, 0, 1);
+  stay_open = writable[7] = 0;
+  return right;
+}
+
 int
 main (void)
 {
   pthread_t other;
+  if (!is_same_in_pieces () || !tells_writable ())
+    return 2;
   size_t lost = 0;
   mic_mark_range (&pages, 2048, 5 * 4096, MIC_MARK_UNSET);  /* half a page, four, half a page */
   mic_fill_new (&pages, 2048, 5 * 4096);

@@ -2,7 +2,8 @@
    variable out of date, faults, and its marks say what it
    is.  Included once, by device_marks.pxi.
 
-   A page without doubtful bytes is opened.  So are the next ones where a thread fills memory, page by page.  In one
+   A page without doubtful bytes is opened, for reads alone if that is what it is used for: the host has no need to look
+   for what regions have written there.  So are the next ones where a thread fills memory, page by page.  In one
    that has some, a read of such a byte is noted for the host; any other access is let through alone, by a single step,
    or opens the page for good: then nothing more is known of it.  Steps are few, and only where a thread has no company
    in the region: while the page is open for a step, the others may fill it, and none of that would be noticed.  */
@@ -50,9 +51,18 @@ static __thread unsigned mic_stepping_count;
 static __thread uint64_t mic_fill_next;  /* the page behind those that the thread has filled last */
 static __thread unsigned mic_fill_pages; /* so many */
 
+/* Whether pages can be written from here on.  */
+static void
+mic_note_writable (uint64_t offset, uint64_t size, int can)
+{
+  if (mic_marked_pages.writable != NULL && offset < mic_marked_size)
+    memset (mic_marked_pages.writable + offset / MIC_PAGE, can, (size + MIC_PAGE - 1) / MIC_PAGE);
+}
+
 static int
 mic_open_pages (uint64_t offset, uint64_t size)
 {
+  mic_note_writable (offset, size, 1);
   if (mprotect (mic_marked_base + offset, size, PROT_READ | PROT_WRITE) == 0)
     return 1;
   /* too many mappings (vm.max_map_count): one for all needs none */
@@ -168,13 +178,19 @@ mic_forget_filled (uint64_t page)
   mic_forget_pages (page, end - page);
 }
 
-/* Open a page, and those that follow it as far as nothing is doubtful there.  */
+/* Open a page, and those that follow it as far as nothing is doubtful there; where none is written, for reads.  */
 static void
-mic_open_good (uint64_t page)
+mic_open_good (uint64_t page, int writes)
 {
+  const unsigned char *writable = page < mic_marked_size && !writes ? mic_marked_pages.writable : NULL;
   uint64_t end = page + 4096;
-  while (end < mic_marked_size && end - page < MIC_OPEN_AT_ONCE && mic_page_in_use (end) && !mic_page_doubtful (end))
+  if (writable != NULL && writable[page / MIC_PAGE])
+    writable = NULL;
+  while (end < mic_marked_size && end - page < MIC_OPEN_AT_ONCE && mic_page_in_use (end) && !mic_page_doubtful (end)
+         && (writable == NULL || !writable[end / MIC_PAGE]))
     end += 4096;
+  if (writable != NULL && mprotect (mic_marked_base + page, end - page, PROT_READ) == 0)
+    return;
   mic_open_pages (page, end - page);
 }
 
@@ -356,7 +372,7 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
     sched_yield ();
   mic_alone ();
   if (!mic_page_doubtful (page))
-    mic_open_good (page);
+    mic_open_good (page, writes);
   else if (!writes && (*read = mic_read_to_tell (offset, pc)) != 0)
     {
       if (page < mic_marked_size || !mic_may_step (page, 0))
@@ -387,7 +403,7 @@ mic_watch_marks (unsigned char *marks, void *base, uint64_t size, const struct m
   mic_outer = outer;
   mic_marks = marks;
   mic_marked_base = base;
-  mic_marked_pages = (struct mic_pages){ marks, NULL, NULL, 0, NULL };
+  mic_marked_pages = (struct mic_pages){ marks, NULL, NULL, NULL, 0, NULL };
   mic_marked_size = size;
 }
 
@@ -411,6 +427,8 @@ mic_change_guards (struct mic_guards *guards)
 	  __atomic_store_n (&guards->error, (uint32_t) errno, __ATOMIC_RELAXED);
 	  mic_pages_stay_open (&mic_marked_pages, mic_marked_size);
 	}
+      else if (!change->access)
+	mic_note_writable (change->offset, change->size, 0);
       __atomic_store_n (&guards->head, head + 1, __ATOMIC_RELEASE);
     }
   atomic_flag_clear (&mic_marks_busy);

@@ -27,10 +27,33 @@
 struct mic_pages
 {
   unsigned char *marks, *whole;  /* of bytes, of pages; the latter NULL: there are none */
+  unsigned char *writable;       /* pages that regions may have written, as they can; NULL as before */
   char *memory;                  /* where it can be written */
   int spread;
   uint32_t *stay_open;           /* of struct mic_guards */
 };
+
+/* What new memory has, anywhere.  */
+static __attribute__ ((optimize ("O3"), unused)) void
+mic_new_contents (unsigned char *to, uint64_t offset, size_t size)
+{
+  size_t i = 0;
+  for (; i < size && ((offset + i) & 7) != 0; i++)
+    to[i] = (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7));
+  for (uint64_t word = mic_filled_with (offset + i); size - i >= 8; i += 8, word += MIC_SPREAD)
+    memcpy (to + i, &word, 8);
+  for (; i < size; i++)
+    to[i] = (unsigned char) (mic_filled_with (offset + i) >> 8 * ((offset + i) & 7));
+}
+
+/* Whether regions may have written some of SIZE bytes since their block was allocated.  */
+static __attribute__ ((unused)) int
+mic_may_be_written (const struct mic_pages *p, uint64_t offset, uint64_t size)
+{
+  uint64_t first = offset / MIC_PAGE, last = (offset + size + MIC_PAGE - 1) / MIC_PAGE;
+  return p->writable == NULL || __atomic_load_n (p->stay_open, __ATOMIC_RELAXED)
+         || memchr (p->writable + first, 1, last - first) != NULL;
+}
 
 /* Fill SIZE bytes, a multiple of 8, of a device's memory; OFFSET: theirs there, too.  */
 static __attribute__ ((optimize ("O3"), unused)) void

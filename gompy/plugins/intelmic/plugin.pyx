@@ -329,6 +329,28 @@ cdef public bint gompy_find_unset(int number, uintptr_t start, unsigned char *un
     return True
 
 
+cdef public bint gompy_may_be_written(int number, uintptr_t start, size_t size) noexcept nogil:
+    """Whether regions may have written some of the device's memory since its block was allocated.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    return d.marks == NULL or not in_arena(d, <void *>start, size) or \
+        mic_may_be_written(&d.pages, start - d.base, size)
+
+
+cdef public bint gompy_new_contents(int number, uintptr_t start, unsigned char *to, size_t size) noexcept nogil:
+    """What the device's memory had when its block was allocated.  False, without an effect: that is not known.
+
+    Not part of GCC's interface.
+    """
+    cdef mic_device *d = device_of(number)
+    if not d.control.spread or not in_arena(d, <void *>start, size):
+        return False
+    mic_new_contents(to, start - d.base, size)
+    return True
+
+
 cdef public bint gompy_use_memory(int number, uintptr_t start, size_t size,
                                   void (*use)(const void *, size_t, void *) noexcept nogil, void *data) noexcept nogil:
     """Call a function with the device's memory, as the host has it.  False, without an effect: there is none there.

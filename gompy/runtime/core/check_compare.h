@@ -63,7 +63,7 @@ gompy_find_stale (struct gompy_tracked *t)
     {
       unsigned char *part = &t->parts[at / GOMPY_PART];
       n = t->size - at < GOMPY_PART ? t->size - at : GOMPY_PART;
-      if (*part & GOMPY_PART_SAME)
+      if (*part & (GOMPY_PART_SAME | GOMPY_PART_BARE))  /* the latter: it was never copied */
         {
           any |= *part & GOMPY_PART_STALE;
           continue;
@@ -145,6 +145,8 @@ gompy_skip_pointers (struct gompy_tracked *t, size_t at, size_t n)
 static void
 gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
 {
+  if (t->parts[at / GOMPY_PART] & GOMPY_PART_BARE)
+    gompy_keep_bare (t, at);
   t->parts[at / GOMPY_PART] &= ~GOMPY_PART_UNKNOWN;
   if (gompy_is_as_hashed (t, at))
     {
@@ -177,6 +179,35 @@ gompy_find_newer (struct gompy_tracked *t, size_t end)
     if (t->parts[at / GOMPY_PART] & GOMPY_PART_UNKNOWN)
       gompy_compare_part (t, at, end - at < GOMPY_PART ? end - at : GOMPY_PART);
   t->unknown = 0;
+}
+
+/* The host is no longer watched: look at what it had when a region has ended, as that is not kept.  */
+static void
+gompy_look_at_bare (void)
+{
+  uint64_t begin = gompy_now ();
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    for (size_t at = 0; gompy_tracks[i]->unknown && at < gompy_tracks[i]->size
+         && gompy_has_time (gompy_tracks[i]->size); at += GOMPY_PART)
+      if (gompy_is_bare_unknown (gompy_tracks[i], at))
+        gompy_compare_part (gompy_tracks[i], at, gompy_part_size (gompy_tracks[i], at));
+  gompy_stale_time += gompy_now () - begin;
+}
+
+/* The watch has begun: of parts that are not watched the host may write any.  */
+static void
+gompy_note_unwatchable (void)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    for (size_t at = 0; at < gompy_tracks[i]->size; at += GOMPY_PART)
+      {
+        struct gompy_tracked *t = gompy_tracks[i];
+        if (gompy_is_watched (t->host + at, t->host + gompy_part_end (at, t->size)))
+          continue;
+        if (gompy_is_bare_unknown (t, at))
+          gompy_compare_part (t, at, gompy_part_size (t, at));
+        t->parts[at / GOMPY_PART] &= ~GOMPY_PART_SAME;
+      }
 }
 
 /* What a region has overwritten of what the program had changed is no longer known to be older.  */
@@ -216,7 +247,7 @@ gompy_stale_end_region (int device)
     {
       struct gompy_tracked *t = gompy_tracks[i];
       int has_time = gompy_has_time (t->size);
-      if (t->device != device || t->gone || t->shared)
+      if (t->device != device || t->gone || t->shared || !gompy_may_be_written (device, t->target, t->size))
         continue;
       if (t->fresh)
         {

@@ -64,6 +64,29 @@ gompy_begin_global (struct gompy_tracked *t)
   memset (t->parts, 0, gompy_part_count (t));
 }
 
+/* A range that was not copied to the device, and no region has run: nothing of it need be kept, if what its block had
+   there is known.  Whether that is so.  */
+static int
+gompy_keep_nothing (struct gompy_tracked *t)
+{
+  unsigned char byte;
+  int new;
+  if (t->fresh != GOMPY_FRESH || t->global || t->size < GOMPY_LARGE || gompy_access.hooked
+      || !gompy_new_contents (t->device, t->target, &byte, 1) || !gompy_can_look (t))
+    return 0;
+  gompy_join_contents (t);
+  if (t->host_had == NULL)
+    t->host_had = t->device_had = gompy_room_take (t->size, &new);
+  if (t->host_had == NULL || (t->device_had = gompy_room_take (t->size, &new)) == NULL)
+    {
+      t->device_had = t->host_had;
+      return 0;
+    }
+  gompy_drop_hashes (t);
+  memset (t->parts, GOMPY_PART_BARE | GOMPY_PART_SAME, gompy_part_count (t));
+  return 1;
+}
+
 /* The range's contents are needed from here on.  What a region may have written of it is unknown then.  False: they
    are not to be had, and nothing of the range is known.  */
 static int
@@ -73,6 +96,11 @@ gompy_settle (struct gompy_tracked *t)
   int written = (copied || agree) && (t->fresh & GOMPY_FRESH_LAUNCHED);
   if (!t->fresh)
     return t->host_had != NULL && t->device_had != NULL;
+  if (gompy_keep_nothing (t))
+    {
+      t->fresh = 0;
+      return 1;
+    }
   t->fresh = 0;
   if (!gompy_keep_contents (t, copied ? &t->hash : NULL, agree))
     {

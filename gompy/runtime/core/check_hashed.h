@@ -21,6 +21,21 @@ gompy_drop_hashes (struct gompy_tracked *t)
   t->hashes = NULL;
 }
 
+/* Keep what the sides had of a part that is GOMPY_PART_BARE, before a region has written.  Where the host may have
+   written since, the sides are taken to agree.  */
+static void
+gompy_keep_bare (struct gompy_tracked *t, size_t at)
+{
+  unsigned char *part = &t->parts[at / GOMPY_PART];
+  size_t n = gompy_part_size (t, at);
+  int lost = *part & GOMPY_PART_UNKNOWN && !(*part & GOMPY_PART_SAME);
+  *part &= ~GOMPY_PART_BARE;
+  if (!gompy_read_host (t->host_had + at, t->host + at, n)
+      || !(lost ? gompy_peek (t->device, t->device_had + at, t->target + at, n)
+                : gompy_new_contents (t->device, t->target + at, t->device_had + at, n)))
+    t->told = 1;
+}
+
 /* All of a range was copied to the device.  What its parts hash to, of the copy's bytes if those were just hashed.  */
 static uint64_t
 gompy_take_hashes (struct gompy_tracked *t)
@@ -55,21 +70,6 @@ gompy_is_hashed (const struct gompy_tracked *t, size_t at, const void *contents)
   return gompy_hash (contents, gompy_part_size (t, at)) == t->hashes[at / GOMPY_PART];
 }
 
-/* Keep what both sides had of the part that begins at AT.  */
-static void
-gompy_keep_part (struct gompy_tracked *t, size_t at)
-{
-  unsigned char *part = &t->parts[at / GOMPY_PART], *had = t->host_had + at;
-  size_t n = gompy_part_size (t, at);
-  if (!(*part & GOMPY_PART_HASHED))
-    return;
-  *part &= ~GOMPY_PART_HASHED;
-  if ((gompy_read_host (had, t->host + at, n) && gompy_is_hashed (t, at, had))
-      || (!t->gone && gompy_peek (t->device, had, t->target + at, n) && gompy_is_hashed (t, at, had)))
-    {
-      if (t->device_had != t->host_had)
-        memcpy (t->device_had + at, had, n);
-      return;
 /* The host's side of a range, as far as that needs no look: parts are as they were that the kernel notes, and that
    hashed to the same when this was asked last.  A look by the kernel alone, as the memory may have been given back.  */
 static void
@@ -97,6 +97,23 @@ gompy_find_unwritten (struct gompy_tracked *t)
   pthread_mutex_unlock (&gompy_noted_lock);
 }
 
+/* Keep what both sides had of the part that begins at AT.  */
+static void
+gompy_keep_part (struct gompy_tracked *t, size_t at)
+{
+  unsigned char *part = &t->parts[at / GOMPY_PART], *had = t->host_had + at;
+  size_t n = gompy_part_size (t, at);
+  if (*part & GOMPY_PART_BARE)
+    gompy_keep_bare (t, at);
+  if (!(*part & GOMPY_PART_HASHED))
+    return;
+  *part &= ~GOMPY_PART_HASHED;
+  if ((gompy_read_host (had, t->host + at, n) && gompy_is_hashed (t, at, had))
+      || (!t->gone && gompy_peek (t->device, had, t->target + at, n) && gompy_is_hashed (t, at, had)))
+    {
+      if (t->device_had != t->host_had)
+        memcpy (t->device_had + at, had, n);
+      return;
     }
   gompy_clear_newer (t, at, at + n);
   if (t->gone || !gompy_part_contents (t) || !gompy_read_host (had, t->host + at, n)
@@ -109,7 +126,7 @@ static void
 gompy_keep_ends (struct gompy_tracked *t, size_t begin, size_t end)
 {
   size_t last = (end - 1) / GOMPY_PART * GOMPY_PART;
-  if (t->hashes == NULL || begin >= end)
+  if (begin >= end)
     return;
   if (begin % GOMPY_PART)
     gompy_keep_part (t, begin / GOMPY_PART * GOMPY_PART);
@@ -134,7 +151,7 @@ gompy_is_as_hashed (struct gompy_tracked *t, size_t at)
 static void
 gompy_keep_around (struct gompy_tracked *t, size_t at, size_t n)
 {
-  for (size_t part = at / GOMPY_PART * GOMPY_PART; t->hashes != NULL && part < at + n; part += GOMPY_PART)
+  for (size_t part = at / GOMPY_PART * GOMPY_PART; part < at + n; part += GOMPY_PART)
     gompy_keep_part (t, part);
 }
 
@@ -164,7 +181,7 @@ gompy_stale_copies (int device, uintptr_t target, uintptr_t host, size_t size)
     {
       struct gompy_tracked *t = gompy_tracks[i];
       size_t begin, end;
-      if (t->hashes == NULL || t->fresh)
+      if (t->host_had == NULL || t->fresh)
         continue;
       if (!t->gone && t->device == device && gompy_bytes_in (t, t->target, target, size, &begin, &end))
         gompy_keep_ends (t, begin, end);

@@ -178,13 +178,26 @@ gompy_parts_known (uintptr_t begin, uintptr_t end)
   return known;
 }
 
-/* A region has ended that may have written it.  */
+/* A region has ended that may have written some of it.  */
 static void
 gompy_parts_unknown (struct gompy_tracked *t)
 {
-  for (size_t i = 0; i < gompy_part_count (t); i++)
-    t->parts[i] |= GOMPY_PART_UNKNOWN;
-  t->unknown = 1;
+  for (size_t i = 0, at = 0; at < t->size; i++, at += GOMPY_PART)
+    if (gompy_may_be_written (t->device, t->target + at, gompy_part_end (at, t->size) - at))
+      {
+        if (!(t->parts[i] & GOMPY_PART_UNKNOWN) && t->parts[i] & GOMPY_PART_BARE)
+          t->parts[i] |= GOMPY_PART_SAME;  /* what the host has now it had when the region ended */
+        t->parts[i] |= GOMPY_PART_UNKNOWN;
+        t->unknown = 1;
+      }
+}
+
+/* Whether a part is to be looked at before the host may write there unseen: what it has is not kept.  */
+static int
+gompy_is_bare_unknown (const struct gompy_tracked *t, size_t at)
+{
+  unsigned both = GOMPY_PART_BARE | GOMPY_PART_UNKNOWN;
+  return (t->parts[at / GOMPY_PART] & both) == both;
 }
 
 /* The host may have written [BEGIN, END), addresses.  */

@@ -11,6 +11,8 @@ cdef extern from "core/check_stale.h" nogil:
     int (*gompy_left)(int device, uintptr_t target, unsigned char *stale, size_t size) noexcept nogil
     void (*gompy_release_held)() noexcept nogil
     int (*gompy_hash_target)(int device, uintptr_t target, size_t size, uint64_t *hash) noexcept nogil
+    int (*gompy_may_be_written)(int device, uintptr_t target, size_t size) noexcept nogil
+    int (*gompy_new_contents)(int device, uintptr_t target, unsigned char *to, size_t size) noexcept nogil
     int gompy_watch_handles
     int gompy_holds
     uint64_t gompy_now()
@@ -99,6 +101,14 @@ cdef int left_side(int number, uintptr_t target, unsigned char *stale, size_t si
 
 cdef int unset_side(int number, uintptr_t target, unsigned char *unset, size_t size) noexcept nogil:
     return device_find_unset(&devices[number], target, unset, size)
+
+
+cdef int is_written_side(int number, uintptr_t target, size_t size) noexcept nogil:
+    return device_may_be_written(&devices[number], target, size)
+
+
+cdef int new_side(int number, uintptr_t target, unsigned char *to, size_t size) noexcept nogil:
+    return device_new_contents(&devices[number], target, to, size)
 
 
 cdef void track_globals(DeviceDescr *dev) noexcept nogil:
@@ -407,11 +417,13 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
 cdef void follow_sides() noexcept nogil:
     """The run is checked."""
     global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_find_unset, gompy_tracking, gompy_stale_begun
-    global gompy_hash_target, gompy_release_held
+    global gompy_hash_target, gompy_release_held, gompy_may_be_written, gompy_new_contents
     gompy_peek = peek_side
     gompy_release_held = release_held
     gompy_hash_target = hash_side
     gompy_is_looked_at = is_looked_at
+    gompy_may_be_written = is_written_side
+    gompy_new_contents = new_side
     gompy_mark = mark_side
     gompy_left = left_side
     gompy_find_unset = unset_side

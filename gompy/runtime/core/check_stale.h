@@ -14,7 +14,8 @@
 
    Nor are contents kept before they are needed: of large ranges that were copied to the device their hashes are
    (check_hashed.h), and a mapping that its construct ends itself is compared then, with the host, if a region may have
-   written what is not copied back (check_fresh.h).
+   written what is not copied back (check_fresh.h).  A range that was never copied to the device has there what regions
+   have written, and the rest is as new memory is: GOMPY_PART_BARE.
 
    What is copied from device memory that nothing has written is `newer` as well, until the program writes it.
 
@@ -46,6 +47,7 @@
 #define GOMPY_PART_STALE 2   /* some are stale */
 #define GOMPY_PART_UNKNOWN 4 /* regions may have written since it was compared */
 #define GOMPY_PART_NEWER 8   /* `newer` may have some */
+#define GOMPY_PART_BARE 32   /* regions alone have written the device's side, or nothing has; nothing is kept */
 #define GOMPY_PART_HASHED 16 /* its contents are not kept, but what they hash to; both sides had the same */
 
 /* What has happened to a range that is `fresh`.  */
@@ -96,6 +98,9 @@ static gompy_peek_fn gompy_peek;
 static gompy_mark_fn gompy_mark, gompy_left, gompy_find_unset;
 static __thread int gompy_holds;  /* 1 + the device whose memory stays open while the thread's construct runs */
 static void (*gompy_release_held) (void);  /* that memory needs not stay open any longer */
+/* Whether regions may have written it; what it had when it was allocated.  */
+static int (*gompy_may_be_written) (int device, uintptr_t target, size_t size);
+static int (*gompy_new_contents) (int device, uintptr_t target, unsigned char *to, size_t size);
 static int (*gompy_hash_target) (int device, uintptr_t target, size_t size, uint64_t *hash);
 
 /* Whether there is time for a large range: the check's share of the program's time is bounded.  */
@@ -484,14 +489,7 @@ gompy_stale_watch (void)
   gompy_close_maps (&maps);
   gompy_release_held ();  /* by system calls, which the watch ends at */
   gompy_begin_watch ();
-  for (unsigned i = 0; i < gompy_track_count; i++)
-    for (size_t at = 0; at < gompy_tracks[i]->size; at += GOMPY_PART)
-      {
-        struct gompy_tracked *t = gompy_tracks[i];
-        size_t end = at + GOMPY_PART < t->size ? at + GOMPY_PART : t->size;
-        if (!gompy_is_watched (t->host + at, t->host + end))
-          t->parts[at / GOMPY_PART] &= ~GOMPY_PART_SAME;
-      }
+  gompy_note_unwatchable ();
 }
 
 /* The task that ran here has waited for the regions that it has met; they are not watched any longer.  */

@@ -70,10 +70,11 @@ static int gompy_is_newer (uintptr_t address, size_t size);
 static int gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc);
 static void gompy_forget_left (uintptr_t sp);
 static void gompy_note_write (uintptr_t address, size_t size);
+static void gompy_look_at_bare (void);
 static void gompy_note_unseen (uintptr_t begin, uintptr_t end);  /* of which not all accesses are seen */
 static void gompy_note_unwatched (void);
-static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
 static int gompy_is_own_block (uintptr_t begin, uintptr_t end);
+static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
 static void gompy_look_at (uintptr_t address);
 static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
 static int gompy_has_time (size_t size);
@@ -374,16 +375,17 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
     {
       gompy_note_unwatched ();
       gompy_end_watch ();  /* not ours: it happens again, and who had the signal before gets it */
+      gompy_look_at_bare ();
       gompy_send_again (signo, info);
       return;
     }
-  gompy_forget_left ((uintptr_t) registers[REG_RSP]);
-  number = (page - w->begin) / GOMPY_PAGE;
   if (gompy_is_entry (pc, address, (uintptr_t) registers[REG_RSP]))
     {
       gompy_protect (page, page + GOMPY_PAGE, PROT_READ | PROT_WRITE);
       return;
     }
+  gompy_forget_left ((uintptr_t) registers[REG_RSP]);
+  number = (page - w->begin) / GOMPY_PAGE;
   if (writes)
     {
       size_t size = gompy_write_size_at ((const unsigned char *) pc, address);

@@ -179,6 +179,16 @@ cdef bint device_find_unset(DeviceDescr *dev, uintptr_t start, unsigned char *un
     return dev.ops.find_unset != NULL and dev.ops.find_unset(dev.target_id, start, unset, size)
 
 
+cdef bint device_may_be_written(DeviceDescr *dev, uintptr_t start, size_t size) noexcept nogil:
+    """Whether regions may have written some of it, as far as that can be told."""
+    return dev.ops.may_be_written == NULL or dev.ops.may_be_written(dev.target_id, start, size)
+
+
+cdef bint device_new_contents(DeviceDescr *dev, uintptr_t start, unsigned char *to, size_t size) noexcept nogil:
+    """What its memory had when that was allocated.  False: it is not known."""
+    return dev.ops.new_contents != NULL and dev.ops.new_contents(dev.target_id, start, to, size)
+
+
 cdef bint device_use(DeviceDescr *dev, uintptr_t start, size_t size, memory_user_fn use, void *data) noexcept nogil:
     """Have a function look at the device's memory where it is.  False: that is not possible."""
     return dev.ops.use_memory != NULL and dev.ops.use_memory(dev.target_id, start, size, use, data)

@@ -163,6 +163,8 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
     ops.mark_stale = <ops_stale_fn> dlsym(handle, b"gompy_mark_stale")
     ops.stale_left = <ops_stale_fn> dlsym(handle, b"gompy_stale_left")
     ops.find_unset = <ops_stale_fn> dlsym(handle, b"gompy_find_unset")
+    ops.may_be_written = <ops_written_fn> dlsym(handle, b"gompy_may_be_written")
+    ops.new_contents = <ops_stale_fn> dlsym(handle, b"gompy_new_contents")
     ops.use_memory = <ops_use_fn> dlsym(handle, b"gompy_use_memory")
     ops.hold_memory = <ops_hold_fn> dlsym(handle, b"gompy_hold_memory")
     if plugin_symbol(handle, b"interop", <void **> &ops.interop, &optional):

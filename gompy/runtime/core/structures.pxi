@@ -143,6 +143,7 @@ ctypedef void *(*ops_alloc_common_fn)(int n, size_t size, int managed) noexcept 
 ctypedef c_bool (*ops_free_common_fn)(int n, void *ptr, int managed) noexcept nogil
 ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
 ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
+ctypedef c_bool (*ops_written_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
 ctypedef void (*ops_hold_fn)(int n, int on) noexcept nogil
 ctypedef void (*memory_user_fn)(const void *memory, size_t size, void *data) noexcept nogil
@@ -215,6 +216,8 @@ cdef struct PluginOps:
     ops_stale_fn mark_stale  # gompy_mark_stale and gompy_stale_left, or NULL
     ops_stale_fn stale_left
     ops_stale_fn find_unset  # gompy_find_unset, or NULL
+    ops_written_fn may_be_written  # gompy_may_be_written, or NULL
+    ops_stale_fn new_contents  # gompy_new_contents, or NULL
     ops_use_fn use_memory  # gompy_use_memory, or NULL
     ops_hold_fn hold_memory  # gompy_hold_memory, or NULL
     ops_acc_exec_fn acc_exec
