@@ -50,6 +50,15 @@ def is_stale() -> bool:
 
 LANES = 32
 
+WHOLE_SHIFT = 9
+"""Checked code: how many bytes of device memory share a byte of the warp's `whole`, as a power of two."""
+TURNS_MARKED = 1 << 30
+"""In the answer of `turns`: `turned` has something to mark."""
+SPAN_SIZE_AT, SPAN_WRITES = 16, 1 << 15
+"""In a span's third word: where the size of one access begins, and that they are written, not read.
+
+Below are the bytes of a turn."""
+
 SLOW_FILES = ("slow.S", "slow.s")
 """The cache files of what all code calls for its slow accesses (slow.py): without and with checks."""
 SLOW_PREFIXES = ("gompy_slow_", "gompy_check_")
@@ -82,6 +91,7 @@ WARP_FIELDS = (
     ("tid", "uint32_t[3][32]"),
     ("shadow", "uint8_t *"),  # checked code: a byte for each of device memory (checks.py)
     ("shared_shadow", "uint8_t *"),  # and of shared memory
+    ("whole", "uint8_t *"),  # a byte for each 1 << WHOLE_SHIFT bytes of device memory: whether all of them are written
     ("races", "void *"),  # checked code: races are looked for (racing.py), or NULL
     ("race_mask", "uint64_t"),  # and where: bits of conflicts.py; 0 if they are not
     ("race_blocks", "uint64_t *"),  # first address and bytes of the block of each word of the parameters; READ_*
@@ -163,6 +173,8 @@ OPS = (
     "reduce",  # u32 (warp, mask, kind, number, threads, votes, unit, line)
     "misaligned",  # (warp, mask, u64 *address, bytes, unit, line): checked code only, as the next
     "warp_sync",  # (warp, mask, u32 *members, unit, line)
+    "turns",  # u32 (warp, struct gompy_span *, how many spans, turns at most): which turns of a loop need no checks
+    "turned",  # (warp, struct gompy_span *, how many spans, turns): they are done: what they have written is marked
     "race",  # (warp, mask, u64 *address, word, unit, line): where races are looked for, as the next; RACE_* in word
     "race_row",  # (warp, mask, u64 address of lane 0's, of lane 16's, word, unit, line): each half's in a row
     "race_row_soon",  # u32 (the same): 1 if that is soon done, else race_row is to be called; keeps all registers

@@ -141,6 +141,7 @@ cdef public int gompy_shadow_stale(CUdeviceptr address, uint8_t *stale, size_t s
             shadow[i] = mark
         elif not stale[i] and shadow[i] == mark:
             shadow[i] = SHADOW_WRITTEN
+    note_marked(gpu_of(address), address, size, 0)
     return r
 
 

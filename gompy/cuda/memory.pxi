@@ -65,23 +65,53 @@ cdef void mark_shadow(uint64_t address, uint64_t size, int value) noexcept nogil
     """Write the shadow of device memory; of other addresses nothing."""
     cdef gpu *g
     cdef uint8_t *low
-    cdef uint8_t *start
-    cdef uint8_t *end
     if not checking:
         return
     g = gpu_of(address)
     if g == NULL:
         return
     low = g.view.shadow + (address - g.base)
+    if value == SHADOW_WRITTEN:
+        shadow_written(low, size)
+        note_written(g, address, size)
+        return
+    set_shadow(g, low, size, value)
+    note_marked(g, address, size, PTX_WHOLE_ALLOCATED if value == SHADOW_ALLOCATED else 0)
+
+
+cdef void note_marked(gpu *g, uint64_t address, uint64_t size, int state) noexcept nogil:
+    """Bytes of the shadow have another value than SHADOW_WRITTEN now: behind that, what their blocks are."""
+    cdef uint64_t at = address - g.base, block = <uint64_t>1 << PTX_WHOLE_SHIFT
+    cdef uint64_t first = at >> PTX_WHOLE_SHIFT, last = (at + size - 1) >> PTX_WHOLE_SHIFT
+    if size == 0:
+        return
+    memset(g.view.states + first, state, last - first + 1)
+    if at % block:
+        g.view.states[first] = 0
+    if (at + size) % block:
+        g.view.states[last] = 0
+
+
+cdef void note_written(gpu *g, uint64_t address, uint64_t size) noexcept nogil:
+    """They have that: blocks that were allocated are all written."""
+    cdef uint64_t at = address - g.base
+    cdef uint64_t i = round_up(at, <uint64_t>1 << PTX_WHOLE_SHIFT) >> PTX_WHOLE_SHIFT
+    while i < (at + size) >> PTX_WHOLE_SHIFT:
+        if g.view.states[i] == PTX_WHOLE_ALLOCATED:
+            g.view.states[i] = PTX_WHOLE_WRITTEN
+        i += 1
+
+
+cdef void set_shadow(gpu *g, uint8_t *low, uint64_t size, int value) noexcept nogil:
+    """Give bytes of the shadow one value."""
+    cdef uint8_t *start
+    cdef uint8_t *end
     if value == 0 and size >= WIDE:
         start = <uint8_t *>round_up(<uint64_t>low, 4096)
         end = <uint8_t *>(<uint64_t>(low + size) & ~<uint64_t>4095)
         memset(low, 0, start - low)
         madvise(start, end - start, MADV_DONTNEED)
         memset(end, 0, low + size - end)
-        return
-    if value == SHADOW_WRITTEN:
-        shadow_written(low, size)
     else:
         memset(low, value, size)
 
@@ -91,6 +121,7 @@ cdef void mark_freed(block *n) noexcept nogil:
     cdef gpu *g = gpu_of(n.start)
     if n.flags & HAS_PAGES:
         memset(g.view.shadow + (n.start - g.base), 0, n.length)
+        note_marked(g, n.start, n.length, 0)
     else:
         mark_shadow(n.start, n.length, 0)
 
@@ -103,8 +134,10 @@ cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
         return
     if other == NULL:
         shadow_written(g.view.shadow + (to - g.base), size)
+        note_written(g, to, size)
     else:
         shadow_copied(g.view.shadow + (to - g.base), other.view.shadow + (of - other.base), size)
+        note_marked(g, to, size, 0)
 
 
 cdef bint leave_margin(area *a, uint64_t size) noexcept nogil:

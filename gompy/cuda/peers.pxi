@@ -92,7 +92,7 @@ cdef void see_memory(context *c, ptx_memory *to) noexcept nogil:
     while high + 1 < gpu_count and all_open(c, &gpus[high + 1]):
         high += 1
     pthread_mutex_unlock(&memory_lock)
-    to.base, to.shadow = gpus[low].base, gpus[low].view.shadow
+    to.base, to.shadow, to.states = gpus[low].base, gpus[low].view.shadow, gpus[low].view.states
     to.size = gpus[high].base + gpus[high].window - to.base
 
 

@@ -55,11 +55,12 @@ cdef void plan_window(gpu *g, window_parts *w) noexcept nogil:
     w.virtual = virtual_space(g)
 
 
-cdef uint64_t reserve_addresses_at(uint64_t wanted, uint64_t size, uint8_t **shadow) noexcept nogil:
-    """Reserve addresses, and with GOMPY_CHECK their shadow; 0, and errno says why not."""
+cdef uint64_t reserve_addresses_at(uint64_t wanted, uint64_t size, ptx_memory *view) noexcept nogil:
+    """Reserve addresses, and with GOMPY_CHECK their shadow and its states; 0, and errno says why not."""
     # Where that is taken, the kernel chooses another place.
     cdef void *p = mmap(<void *>wanted, size + CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     cdef void *marks = NULL
+    cdef void *states = NULL
     if p == MAP_FAILED:
         return 0
     munlock(p, size + CHUNK)  # of a program with all memory locked, what is opened later would be filled at once
@@ -71,14 +72,21 @@ cdef uint64_t reserve_addresses_at(uint64_t wanted, uint64_t size, uint8_t **sha
         madvise(marks, size + 2 * CHUNK, MADV_DONTDUMP)
         madvise(marks, size + 2 * CHUNK, MADV_HUGEPAGE)  # all of what a block has is written when it is given out
         # Between multiples of CHUNK, as the memory is: what it is shifted by is no accident.
-        shadow[0] = <uint8_t *>round_up(<uint64_t>marks, CHUNK) + SHADOW_APART
+        view.shadow = <uint8_t *>round_up(<uint64_t>marks, CHUNK) + SHADOW_APART
+        states = gompy_map_sparse(NULL, (size >> PTX_WHOLE_SHIFT) + 1, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        if states == MAP_FAILED:
+            munmap(marks, size + 2 * CHUNK)
+            munmap(p, size + CHUNK)
+            return 0
+        madvise(states, (size >> PTX_WHOLE_SHIFT) + 1, MADV_DONTDUMP)
+        view.states = <uint8_t *>states
     madvise(p, size + CHUNK, MADV_DONTDUMP)
     return round_up(<uint64_t>p, CHUNK)
 
 
 cdef bint reserve_window(gpu *g, uint64_t window) noexcept nogil:
     """Reserve a device's addresses by themselves."""
-    g.base = reserve_addresses_at(wanted_address if g.ordinal == 0 else 0, window, &g.view.shadow)
+    g.base = reserve_addresses_at(wanted_address if g.ordinal == 0 else 0, window, &g.view)
     g.window = window
     g.view.whole, g.view.whole_size = g.base, window
     return g.base != 0
@@ -91,7 +99,7 @@ cdef void reserve_row() noexcept nogil:
     """
     global side_by_side
     cdef window_parts w
-    cdef uint8_t *shadow = NULL
+    cdef ptx_memory row
     cdef uint64_t size = 0, base, at
     cdef int i
     side_by_side = False
@@ -100,7 +108,7 @@ cdef void reserve_row() noexcept nogil:
         size += w.window + w.virtual
     if gpu_count < 2 or (checking & PTX_CHECK_RACE and size >> RACE_ROW_SHIFT):
         return
-    base = at = reserve_addresses_at(wanted_address, size, &shadow)
+    base = at = reserve_addresses_at(wanted_address, size, &row)
     if base == 0:
         return
     side_by_side = True
@@ -108,7 +116,8 @@ cdef void reserve_row() noexcept nogil:
         plan_window(&gpus[i], &w)
         gpus[i].base, gpus[i].window = at, w.window + w.virtual
         if checking:
-            gpus[i].view.shadow = shadow + (at - base)
+            gpus[i].view.shadow = row.shadow + (at - base)
+            gpus[i].view.states = row.states + ((at - base) >> PTX_WHOLE_SHIFT)
         gpus[i].view.whole, gpus[i].view.whole_size = base, size
         at += gpus[i].window
 

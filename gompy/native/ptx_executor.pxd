@@ -27,6 +27,9 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         PTX_CHECK_RACE
     enum:
         PTX_HOST_RANGES
+        PTX_WHOLE_ALLOCATED
+        PTX_WHOLE_SHIFT
+        PTX_WHOLE_WRITTEN
     ctypedef struct ptx_host_range "__typeof__ (((ptx_host_ranges *) 0)->range[0])":
         uint64_t start
         uint64_t size
@@ -50,6 +53,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         void *whose
         uint64_t whole
         uint64_t whole_size
+        uint8_t *states
     ctypedef struct ptx_object:
         const char *text
         size_t size

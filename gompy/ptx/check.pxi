@@ -278,13 +278,16 @@ cdef void guard_stacks(run *launch, int value) noexcept nogil:
     one."""
     cdef const ptx_memory *memory = launch.memory
     cdef const uint64_t *params = <const uint64_t *> launch.config.params
-    cdef uint64_t warps = <uint64_t> launch.config.grid[0] * launch.config.block[1], i
+    cdef uint64_t warps = <uint64_t> launch.config.grid[0] * launch.config.block[1], i, at
     if not launch.module.image.check & PTX_CHECK_MEMORY or not on_gcc_stack(launch, params[1], 0) or params[2] < 4096:
         return
     if params[1] - memory.base >= memory.size or params[2] > (memory.size - (params[1] - memory.base)) // warps:
         return
     for i in range(warps):
         memset(memory.shadow + (params[1] - memory.base) + i * params[2], value, STACK_GUARD)
+        at = params[1] - memory.base + i * params[2]
+        memset(memory.states + (at >> WHOLE_SHIFT), 0,
+               ((at + STACK_GUARD - 1) >> WHOLE_SHIFT) - (at >> WHOLE_SHIFT) + 1)
 
 
 cdef void doubtful_read(gompy_warp *w, int lane, int kind, uint64_t address, uint32_t size, bint shared,
@@ -418,6 +421,12 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
                 shadow[i] = SHADOW_WRITTEN
     return place
 
+
+cdef extern from "spans.h" nogil:
+    struct gompy_span:
+        pass
+    uint32_t gompy_good_turns(gompy_warp *, gompy_span *, uint32_t count, uint32_t most)
+    void gompy_mark_turns(gompy_warp *, const gompy_span *, uint32_t count, uint32_t turns)
 
 cdef extern from "checked_rows.h" nogil:
     char *gompy_checked_range(gompy_warp *, uint64_t address, uint32_t bytes, uint32_t size, bint writes)

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from gompy.abi import ptx as abi
+
 LIBRARY = Path(__file__).resolve().parents[1] / "_native" / "lib" / "libgompy-ptx.so.1"
 
 
@@ -49,6 +51,7 @@ class CMemory(c.Structure):
         ("whose", c.c_void_p),
         ("whole", c.c_uint64),
         ("whole_size", c.c_uint64),
+        ("states", c.c_void_p),
     )
 
 
@@ -212,6 +215,7 @@ class Device:
         self.warnings: list[str] = []
         self.shadow = mmap.mmap(-1, size) if check else None
         self.shadow_anchor = c.c_char.from_buffer(self.shadow) if self.shadow is not None else None
+        self.states = (c.c_uint8 * ((size >> abi.WHOLE_SHIFT) + 1 if check else 0))()
         self.blocks: list[tuple[int, int]] = []
         self.lock = threading.Lock()
         self.modules: list[Module] = []
@@ -227,6 +231,12 @@ class Device:
             CMemory.DESCRIBE(self.describe if check else 0),
             c.addressof(self.shadow_anchor) if self.shadow_anchor is not None else None,
             CMemory.WARN(self.warn),
+            None,
+            None,
+            None,
+            0,
+            0,
+            c.addressof(self.states),
         )
 
     def __enter__(self) -> Device:
@@ -260,6 +270,8 @@ class Device:
         if self.shadow is not None:
             at = address - self.base
             self.shadow[at : at + size] = bytes([value]) * size
+            first, last = at >> abi.WHOLE_SHIFT, at + max(size, 1) - 1 >> abi.WHOLE_SHIFT
+            c.memset(c.addressof(self.states) + first, 0, last - first + 1)
 
     def free(self, address: int) -> None:
         """A block is no longer allocated; its address is not given out again."""

@@ -121,6 +121,7 @@ class Emitter:
         self.mask = "%m"
         self.lane = ""  # the number of the one lane that code is for (singly.py)
         self.seen: SeenLines | None = None  # of code that is held against the shadow (seen.py)
+        self.trusted: set[int] = set()  # accesses that need no look at it, by their identity (spans.py)
         self.otherwise = ""  # there, where to go on if an access is not of device memory
         self.below = 0  # … bytes to the lowest place that is accessed by the same base
         self.sure = False  # … whether an access by the same base before it was of device memory
@@ -476,6 +477,10 @@ class Emitter:
             value = Value("i64", False, self.helper("clock", f"ptr %w, i32 {which}", "i64"))
             return self.fit(value, "i32") if base == "%clock" else value
         return self.rare_special(name)
+
+    def mark_now(self, address: str, size: int) -> None:
+        """Mark what is to be written, if it is not marked later (spans.py)."""
+        raise NotImplementedError(address)
 
     def ends_turn(self, code: Instruction) -> bool:
         """Whether a barrier is where the block's next warp goes on in the same call: it is made then (fission.py)."""

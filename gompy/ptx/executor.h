@@ -110,7 +110,19 @@ typedef struct ptx_memory
   /* The addresses, with those of the window, for which the shadow is one row of bytes, and races are remembered; of
      several devices where they lie side by side.  0: the window. */
   uint64_t whole, whole_size;
+  /* With a shadow: a byte for each block of 1 << PTX_WHOLE_SHIFT bytes of the window, PTX_WHOLE_*, zeros at first.
+     Kernels note there which are all written.  Whoever gives a byte of the shadow another value than 3 says here,
+     behind that, what is known of its block now. */
+  uint8_t *states;
 } ptx_memory;
+#define PTX_WHOLE_SHIFT 9
+enum ptx_whole
+{
+  PTX_WHOLE_UNKNOWN,
+  PTX_WHOLE_ALLOCATED,  /* each byte of the shadow is odd … */
+  PTX_WHOLE_WRITTEN,    /* each is 3 */
+  PTX_WHOLE_LOOKER = 16 /* this and more: a host thread looks, each by a number of its own */
+};
 
 typedef struct ptx_object
 {

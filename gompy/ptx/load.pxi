@@ -74,7 +74,8 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     cdef text_buffer log
     if failure != NULL:
         memset(failure, 0, sizeof(ptx_error))
-    if image == NULL or memory == NULL or module == NULL or (image.check and memory.shadow == NULL):
+    if image == NULL or memory == NULL or module == NULL or \
+            (image.check and (memory.shadow == NULL or memory.states == NULL)):
         return PTX_ERROR_INVALID_VALUE
     log.data, log.size, log.used = NULL, 0, 0
     if failure != NULL:

@@ -14,7 +14,7 @@ from gompy.abi import ptx as abi
 from . import bits, carries, convert, forms, operations, params, progressions, shuffles, wanted
 from . import memory as memory_module
 from .bases import complete
-from .checks import drop_masked_loads
+from .checks import drop_masked_loads, warp_word
 from .emit import Links, ParamPlace, SeenLines, Value
 from .fission import Fission, possible
 from .flow import Block
@@ -23,6 +23,7 @@ from .opcodes import NO_RESULT, OPCODES, SIDE_EFFECTS
 from .seen import complete as complete_seen
 from .seen import forget, forgets
 from .singly import Loop, Singly, Statements
+from .spans import Copy, Turns
 from .syntax import Call, Function, Instruction, Module, Register, Symbol, Variable
 from .uniform import Analysis, analyse
 
@@ -115,6 +116,8 @@ class Lowering(Statements):
         self.frame_size = 0
         self.marks: list[tuple[int, int]] = []  # for gdb: from which line of `lines` on they are of a line of PTX
         self.fission: Fission | None = None  # all warps of a block in one call
+        self.copies: dict[int, Copy] = {}  # of checked code: loops whose turns are asked for at once, by first block
+        self.copying: Copy | None = None
 
     def text(self) -> str:
         """The LLVM function."""
@@ -136,6 +139,8 @@ class Lowering(Statements):
         for block in a.blocks:
             if block.index not in self.singly.inside:
                 self.emit_block(block)
+            if self.copies and self.copies[max(self.copies)].turns.end == block.index:
+                self.emit_copy(self.copies[max(self.copies)])
             for loop in sorted(self.turns.get(block.index, ()), reverse=True):
                 self.end_of_loop(loop, block.index)
         self.label("leave")
@@ -265,6 +270,8 @@ class Lowering(Statements):
             self.put(f"store i32 {waiting}, ptr %mask")
             self.put(f"br label %B{index}")
         self.label(f"B{index}")
+        if self.shadowed and index in a.loops and not wanted.DEBUGGER:
+            self.begin_copy(index)
         self.straight = len(self.lines)
         self.mask = self.active = "%m" if all_here else self.new("load i32, ptr %mask")
         self.guarded = False
@@ -282,6 +289,48 @@ class Lowering(Statements):
         self.line = block.line
         self.active, self.guarded = self.mask, False
         self.finish(block)
+
+    def begin_copy(self, head: int) -> None:
+        """In front of a loop's first block: perhaps a copy of it is made, which looks at fewer accesses."""
+        if self.fission is None and head not in self.complete:
+            turns = Turns(self, head, self.a.loops[head])
+            if turns.spans:
+                self.copies[head] = Copy(self, turns)
+                self.copies[head].enter()
+
+    def emit_copy(self, copy: Copy) -> None:
+        """That copy, and the question in front of it."""
+        turns, name = copy.turns, copy.name
+        copy.ask(warp_word(self, "races", "ptr"))
+        self.copying, self.trusted = copy, turns.trusted
+        for block in turns.blocks:
+            self.block = block.index
+            self.tested.clear()
+            self.label(f"T{block.index}")
+            self.straight = len(self.lines)
+            self.mask = self.active = "%m" if self.stays else self.new("load i32, ptr %mask")
+            self.guarded = False
+            for code in block.code:
+                self.statement(code)
+            self.line = block.line
+            self.active, self.guarded = self.mask, False
+            self.finish(block)
+        self.copying, self.trusted = None, set()
+        asked = copy.renew()
+        self.turn(turns.head, turns.end, asked)
+        self.put(f"br label %A{name}")
+
+    def edge_of_copy(self, copy: Copy, block: Block, target: Block) -> None:
+        """An edge of the copy of a loop."""
+        if target.index == copy.turns.head:
+            copy.turn()
+        elif copy.turns.is_out(target):
+            copy.leave()
+            self.copying = None
+            self.edge(block, target, False)
+            self.copying = copy
+        else:
+            self.put(f"br label %T{target.index}")
 
     def following(self, index: int) -> str:
         """The label that looks for waiting lanes after block `index`."""
@@ -379,12 +428,21 @@ class Lowering(Statements):
             self.wait(target, self.mask)
             self.put(f"br label %{self.following(block.index)}")
             return
+        if self.copying is not None:
+            self.edge_of_copy(self.copying, block, target)
+            return
         if target.index <= block.index:
             self.turn(target.index, block.index)
+            if target.index in self.copies and block.index <= self.copies[target.index].turns.end:
+                self.copies[target.index].again()
+                return
         self.put(f"br label %B{target.index}")
 
-    def turn(self, low: int, high: int) -> None:
-        """A turn of a loop costs fuel; without fuel the warp lets others run.  Loops that may spin use more."""
+    def turn(self, low: int, high: int, turns: str = "") -> None:
+        """A turn of a loop costs fuel; without fuel the warp lets others run.  Loops that may spin use more.
+
+        `turns`: how many (i32).
+        """
         if low not in self.costs:
             self.costs[low] = 1 if self.fission else memory_module.turn_cost(self.a, low, high)
         if not self.fuel:
@@ -392,7 +450,8 @@ class Lowering(Statements):
             place = f"getelementptr i8, ptr %w, i64 {abi.WARP['fuel']}"
             self.entry += [f"  %fuel = {place}", "  %fuel1 = load i32, ptr %fuel"]
             self.entry += [f"  store i32 %fuel1, ptr {self.fuel}"]
-        left = self.new(f"sub i32 {self.new(f'load i32, ptr {self.fuel}')}, {self.costs[low]}")
+        cost = self.new(f"mul i32 {turns}, {self.costs[low]}") if turns else str(self.costs[low])
+        left = self.new(f"sub i32 {self.new(f'load i32, ptr {self.fuel}')}, {cost}")
         self.put(f"store i32 {left}, ptr {self.fuel}")
         go = self.seldom(self.new(f"icmp slt i32 {left}, 0"), "empty", "go")
         self.put(f"store i32 {left}, ptr %fuel")
@@ -459,6 +518,11 @@ class Lowering(Statements):
             forget(self)
         if base == "call":
             self.after_call()
+
+    def mark_now(self, address: str, size: int) -> None:
+        """See emit.py."""
+        if self.copying is not None:
+            self.copying.mark_now(address, size)
 
     def ends_turn(self, code: Instruction) -> bool:
         """See emit.py."""

@@ -71,6 +71,8 @@ cdef void make_checked_ops() noexcept nogil:
     check_table[OP_STORE_UNIFORM] = <void *> check_store_uniform
     check_table[OP_ATOM] = <void *> check_atom
     check_table[OP_BULK] = <void *> check_bulk
+    check_table[OP_TURNS] = <void *> gompy_good_turns
+    check_table[OP_TURNED] = <void *> gompy_mark_turns
     make_racing_ops(check_table)
     memcpy(race_table, op_table, sizeof(op_table))
     make_racing_ops(race_table)

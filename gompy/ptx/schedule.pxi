@@ -115,6 +115,7 @@ cdef void prepare_warps(runner *r, run *launch, uint64_t shared) noexcept nogil:
         w.params, w.ops = <const char *> c.params, op_table
         if module.image.check:
             w.ops, w.shadow, w.shared_shadow = check_table, launch.memory.shadow, r.shared_shadow
+            w.whole = launch.memory.states
             if code_kind(module.image) == CODE_RACING:
                 w.ops = race_table
         w.races, w.race_mask, w.race_blocks = launch.races, launch.race_mask, launch.race_blocks

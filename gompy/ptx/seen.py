@@ -18,8 +18,11 @@ ELSEWHERE = frozenset(("shared", "local", "param"))
 
 
 def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access:
-    """Begin an access by a scalar address: it goes on at `fast` if it meets the line that it has met before."""
-    if em.seen is None or space in ELSEWHERE or size >= LINE or not in_quiet_loop(em, em.seen.quiet):
+    """Begin an access by a scalar address: it goes on at `fast` if it meets the line that it has met before.
+
+    What is no span in a loop's copy goes to and fro: it would hardly meet one twice.
+    """
+    if em.seen is None or em.trusted or space in ELSEWHERE or size >= LINE or not in_quiet_loop(em, em.seen.quiet):
         return Access(em, "", address)
     slot = em.alloca("i64", 8)
     em.begin.append(f"  store i64 {NOTHING}, ptr {slot}")

@@ -57,6 +57,21 @@ ADD = """.version 7.0
   atom.global.sys.add.u32 %r0, [%rd1], 2;
   ret;
 }
+.visible .entry total(.param .u64 to, .param .u64 of)
+{
+  .reg .u64 %rd<3>; .reg .u32 %r<3>; .reg .pred %p;
+  ld.param.u64 %rd1, [to];
+  ld.param.u64 %rd2, [of];
+  add.u64 %rd0, %rd2, 256;
+  mov.u32 %r0, 0;
+$L: ld.global.u32 %r1, [%rd2];
+  add.u32 %r0, %r0, %r1;
+  add.u64 %rd2, %rd2, 4;
+  setp.ne.u64 %p, %rd2, %rd0;
+  @%p bra $L;
+  st.global.u32 [%rd1], %r0;
+  ret;
+}
 .visible .entry twice(.param .u64 to, .param .u64 of)
 {
   .reg .u64 %rd<4>; .reg .u32 %r<9>;
@@ -106,7 +121,7 @@ class Machine:
         for device, context in enumerate(self.contexts):
             cuda.ok("cuCtxSetCurrent", context)
             module = cuda.handle("cuModuleLoadData", ADD.encode())
-            for name in ("add", "count", "twice"):
+            for name in ("add", "count", "total", "twice"):
                 self.kernels[device, name] = cuda.handle("cuModuleGetFunction", module, name.encode())
         self.on(0)
 
@@ -313,6 +328,23 @@ def test_a_peers_freed_block(make: Callable[..., Machine], capfd: pytest.Capture
     machine.cuda.ok("cuMemFree_v2", gone)
     assert machine.launch(0, "add", to, gone, 32) == ILLEGAL_ADDRESS
     assert f"; 0 bytes into a freed block of 256 bytes at 0x{gone:x} of device 1\n" in capfd.readouterr().err
+
+
+@has_executor
+@pytest.mark.parametrize("device", [0, 1, 2])
+def test_loops_over_a_peers_block(make: Callable[..., Machine], capfd: pytest.CaptureFixture[str], device: int) -> None:
+    """Whoever is the first of the devices in a row: what is noted of blocks (spans.h) is each one's own."""
+    machine = make(3, GOMPY_CHECK="1")
+    peer = (device + 1) % 3
+    assert all(machine.enable(device, other) == SUCCESS for other in range(3) if other != device)
+    to, of = machine.put(device, ONES), machine.put(peer, ONES)
+    for _ in range(2):
+        assert machine.launch(device, "total", to, of, 1) == SUCCESS
+        assert words(machine.cuda.get(to, 4)) == [64]
+    machine.on(peer)
+    machine.cuda.ok("cuMemFree_v2", of)
+    assert machine.launch(device, "total", to, of, 1) == ILLEGAL_ADDRESS
+    assert f"; 0 bytes into a freed block of 256 bytes at 0x{of:x}" in capfd.readouterr().err
 
 
 @has_executor
