@@ -13,6 +13,8 @@ BIN = ROOT / ".venv" / "bin"
 PROGRAM = r"""
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #define N 200000
 int main (int argc, char **argv)
 {
@@ -77,6 +79,22 @@ int main (int argc, char **argv)
         sum += b[N - 1];
       }
   }
+  if (way >= 10)           /* both sides change one part, the host while it is not watched */
+    {
+#pragma omp target data map(to: a[:N])
+      {
+#pragma omp target
+        a[0] = 3;
+        if (fork () == 0)
+          _exit (0);
+        wait (NULL);
+        a[100] = 7;
+#pragma omp target map(tofrom: sum)
+        sum += a[way == 10 ? 100 : 200];
+        if (way == 11)
+          sum += a[0];
+      }
+    }
   if (way == 9)            /* a region writes a mapped-to array, which the host reads behind */
     {
 #pragma omp target data map(to: a[:N])
@@ -104,6 +122,8 @@ SAYS = {
     "a write behind an update of all": DEVICE.format("a (byte 280000 of 800000)"),
     "a region behind an update of all": HOST.format("b (byte 799996 of 800000)"),
     "a range that has ended": HOST.format("a (byte 266664 of 800000)"),
+    "both write one part, a region reads": DEVICE.format("a (byte 400 of 800000)"),
+    "both write one part, the host reads": HOST.format("a (byte 0 of 800000)"),
 }
 """By the number of the program's way."""
 

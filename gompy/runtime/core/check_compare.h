@@ -183,13 +183,13 @@ gompy_find_newer (struct gompy_tracked *t, size_t end)
 
 /* The host is no longer watched: look at what it had when a region has ended, as that is not kept.  */
 static void
-gompy_look_at_bare (void)
+gompy_look_at_unkept (void)
 {
   uint64_t begin = gompy_now ();
   for (unsigned i = 0; i < gompy_track_count; i++)
     for (size_t at = 0; gompy_tracks[i]->unknown && at < gompy_tracks[i]->size
          && gompy_has_time (gompy_tracks[i]->size); at += GOMPY_PART)
-      if (gompy_is_bare_unknown (gompy_tracks[i], at))
+      if (gompy_is_unkept (gompy_tracks[i], at))
         gompy_compare_part (gompy_tracks[i], at, gompy_part_size (gompy_tracks[i], at));
   gompy_stale_time += gompy_now () - begin;
 }
@@ -204,7 +204,7 @@ gompy_note_unwatchable (void)
         struct gompy_tracked *t = gompy_tracks[i];
         if (gompy_is_watched (t->host + at, t->host + gompy_part_end (at, t->size)))
           continue;
-        if (gompy_is_bare_unknown (t, at))
+        if (gompy_is_unkept (t, at))
           gompy_compare_part (t, at, gompy_part_size (t, at));
         t->parts[at / GOMPY_PART] &= ~GOMPY_PART_SAME;
       }

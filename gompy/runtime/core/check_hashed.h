@@ -2,7 +2,8 @@
 
    Both sides had the same when the range was copied.  While one of them has that still, it stands for what both had:
    most parts are changed on one side at most, and those of arrays that are only read on none.  So a part's contents are
-   kept when one side has changed it, from the other.  Where both have, they are taken to agree from then on.
+   kept when one side has changed it, from the other: that is looked for before the host may write unseen what a region
+   may have written.  Where there was no time for that, and both have changed it, they are taken to agree from then on.
    Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_HASHED_H
 #define GOMPY_CHECK_HASHED_H

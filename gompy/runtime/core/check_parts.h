@@ -194,10 +194,10 @@ gompy_parts_unknown (struct gompy_tracked *t)
 
 /* Whether a part is to be looked at before the host may write there unseen: what it has is not kept.  */
 static int
-gompy_is_bare_unknown (const struct gompy_tracked *t, size_t at)
+gompy_is_unkept (const struct gompy_tracked *t, size_t at)
 {
-  unsigned both = GOMPY_PART_BARE | GOMPY_PART_UNKNOWN;
-  return (t->parts[at / GOMPY_PART] & both) == both;
+  unsigned part = t->parts[at / GOMPY_PART];
+  return part & GOMPY_PART_UNKNOWN && part & (GOMPY_PART_BARE | GOMPY_PART_HASHED);
 }
 
 /* The host may have written [BEGIN, END), addresses.  */

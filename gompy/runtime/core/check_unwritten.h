@@ -3,7 +3,7 @@
    Most arrays that regions only read are copied to a device again and again, as they are.  When one has been the same
    twice the kernel notes which of its pages are written from then on (userfaultfd, UFFD_FEATURE_WP_ASYNC, Linux 6.7),
    and only their parts are hashed again.  To ask takes 3 microseconds a MiB, to hash 58.  But the first write to each
-   page takes one: so a range of which much is found written is left alone, for twice as many times each time.
+   page takes one: so a range of which much is found written is left alone, for longer each time.
 
    What the kernel has not noted counts as written: new memory at the same place, pages that were given back, files'.
    Included once, by check_log.h.  */
@@ -19,7 +19,8 @@
 #define GOMPY_NOTED_LEAST (1u << 18)    /* bytes: to ask about fewer takes as long as to hash them */
 #define GOMPY_NOTED_MOST (1ull << 29)
 #define GOMPY_NOTED_AFTER 2u            /* times that a range was the same */
-#define GOMPY_NOTED_AFTER_MOST 64u
+#define GOMPY_NOTED_AFTER_MOST 1024u
+#define GOMPY_NOTED_LONGER 4u           /* so many times as many, where one was found written */
 #define GOMPY_NOTED_WRITTEN 4u          /* one in so many parts may be found written */
 #define GOMPY_NOTED_ANSWERS 32u         /* rows of pages, of one question */
 #define GOMPY_NOTED_PAGE 4096ul
@@ -200,7 +201,7 @@ gompy_noted_now (struct gompy_noted *e)
   int written = e->on ? gompy_hash_written (e) : -1;
   if (written < 0 || (size_t) written * GOMPY_NOTED_WRITTEN > e->size / GOMPY_HASH_PART)
     {
-      e->after = e->on && e->after < GOMPY_NOTED_AFTER_MOST ? 2 * e->after : e->after;
+      e->after = e->on && e->after < GOMPY_NOTED_AFTER_MOST ? GOMPY_NOTED_LONGER * e->after : e->after;
       e->same = e->on ? 0 : e->same;
       e->on = 0;
     }

@@ -70,7 +70,7 @@ static int gompy_is_newer (uintptr_t address, size_t size);
 static int gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc);
 static void gompy_forget_left (uintptr_t sp);
 static void gompy_note_write (uintptr_t address, size_t size);
-static void gompy_look_at_bare (void);
+static void gompy_look_at_unkept (void);
 static void gompy_note_unseen (uintptr_t begin, uintptr_t end);  /* of which not all accesses are seen */
 static void gompy_note_unwatched (void);
 static int gompy_is_own_block (uintptr_t begin, uintptr_t end);
@@ -375,7 +375,7 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
     {
       gompy_note_unwatched ();
       gompy_end_watch ();  /* not ours: it happens again, and who had the signal before gets it */
-      gompy_look_at_bare ();
+      gompy_look_at_unkept ();
       gompy_send_again (signo, info);
       return;
     }

@@ -183,7 +183,7 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
     }
   gompy_note_unwatched ();
   gompy_end_watch ();
-  gompy_look_at_bare ();
+  gompy_look_at_unkept ();
   r[REG_RAX] = number;
   r[REG_RIP] -= 2;  /* it is made again, and passes */
 }
