@@ -109,6 +109,17 @@ cdef bint openacc_complete(void *handle, PluginOps *ops, char *reason) noexcept 
     return True
 
 
+cdef void find_checks(void *handle, PluginOps *ops) noexcept nogil:
+    """What a plugin knows of its memory for `gompy run --check`."""
+    ops.mark_stale = <ops_stale_fn> dlsym(handle, b"gompy_mark_stale")
+    ops.stale_left = <ops_stale_fn> dlsym(handle, b"gompy_stale_left")
+    ops.find_unset = <ops_stale_fn> dlsym(handle, b"gompy_find_unset")
+    ops.may_be_written = <ops_written_fn> dlsym(handle, b"gompy_may_be_written")
+    ops.new_contents = <ops_stale_fn> dlsym(handle, b"gompy_new_contents")
+    ops.use_memory = <ops_use_fn> dlsym(handle, b"gompy_use_memory")
+    ops.hold_memory = <ops_hold_fn> dlsym(handle, b"gompy_hold_memory")
+
+
 cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint asked_for) noexcept nogil:
     """Fill a plugin's function table; False and a kept reason if it cannot be used.
 
@@ -160,13 +171,7 @@ cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint ask
     ops.guard_step = <ops_guard_step_fn> dlsym(handle, b"gompy_guard_step")
     ops.guard = <ops_guard_fn> dlsym(handle, b"gompy_guard")
     ops.alloc_words = <ops_alloc_fn> dlsym(handle, b"gompy_alloc_words")
-    ops.mark_stale = <ops_stale_fn> dlsym(handle, b"gompy_mark_stale")
-    ops.stale_left = <ops_stale_fn> dlsym(handle, b"gompy_stale_left")
-    ops.find_unset = <ops_stale_fn> dlsym(handle, b"gompy_find_unset")
-    ops.may_be_written = <ops_written_fn> dlsym(handle, b"gompy_may_be_written")
-    ops.new_contents = <ops_stale_fn> dlsym(handle, b"gompy_new_contents")
-    ops.use_memory = <ops_use_fn> dlsym(handle, b"gompy_use_memory")
-    ops.hold_memory = <ops_hold_fn> dlsym(handle, b"gompy_hold_memory")
+    find_checks(handle, ops)
     if plugin_symbol(handle, b"interop", <void **> &ops.interop, &optional):
         plugin_symbol(handle, b"get_interop_int", <void **> &ops.interop_int, &missing)
         plugin_symbol(handle, b"get_interop_ptr", <void **> &ops.interop_ptr, &missing)
