@@ -312,7 +312,7 @@ gompy_has_usual_pages (const char *line)
   return strncmp (path, "/anon_hugepage", 14) != 0 && strncmp (path, "/memfd:", 7) != 0;
 }
 
-/* Of the pages of [BEGIN, END), those at the front that are private, of the usual size, and may be read and written.  */
+/* Of the pages of [BEGIN, END), those at the front that are private, of usual size, and may be read and written.  */
 static uintptr_t
 gompy_watchable (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
 {
