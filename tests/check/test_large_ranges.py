@@ -79,7 +79,7 @@ int main (int argc, char **argv)
         sum += b[N - 1];
       }
   }
-  if (way >= 10)           /* both sides change one part, the host while it is not watched */
+  if (way == 10 || way == 11) /* both sides change one part, the host while it is not watched */
     {
 #pragma omp target data map(to: a[:N])
       {
@@ -94,6 +94,19 @@ int main (int argc, char **argv)
         if (way == 11)
           sum += a[0];
       }
+    }
+  if (way >= 12)           /* a construct copies all of a mapped array to the device and back */
+    {
+#pragma omp target enter data map(to: b[:N])
+#pragma omp target map(always, tofrom: b[:N])
+      for (int i = 0; i < N; i++)
+        b[i]++;
+      for (int i = 0; i < N; i++)
+        b[i] = 3;
+#pragma omp target map(tofrom: sum)
+      sum += way == 12 ? b[5] : 1;
+      sum += b[5];
+#pragma omp target exit data map(delete: b[:N])
     }
   if (way == 9)            /* a region writes a mapped-to array, which the host reads behind */
     {
@@ -124,6 +137,8 @@ SAYS = {
     "a range that has ended": HOST.format("a (byte 266664 of 800000)"),
     "both write one part, a region reads": DEVICE.format("a (byte 400 of 800000)"),
     "both write one part, the host reads": HOST.format("a (byte 0 of 800000)"),
+    "copied back, changed, and a region reads": DEVICE.format("b (byte 20 of 800000)"),
+    "copied back, changed, and the host reads": "",
 }
 """By the number of the program's way."""
 

@@ -135,12 +135,9 @@ gompy_fresh_copied (struct gompy_tracked *t, size_t begin, size_t end, int to_de
 {
   if (!t->fresh || begin != 0 || end != t->size)
     return 0;
-  t->fresh = GOMPY_FRESH;
+  t->fresh = GOMPY_FRESH | (to_device ? GOMPY_FRESH_COPIED : GOMPY_FRESH_BACK);
   if (to_device)
-    {
-      t->fresh |= GOMPY_FRESH_COPIED;
-      t->hash = gompy_take_hashes (t);
-    }
+    t->hash = gompy_take_hashes (t);
   return 1;
 }
 

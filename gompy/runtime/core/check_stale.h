@@ -55,6 +55,7 @@
 #define GOMPY_FRESH_COPIED 2    /* all of it was copied to the device */
 #define GOMPY_FRESH_LAUNCHED 4  /* a region has run since */
 #define GOMPY_FRESH_SAME 8      /* both sides have the same now */
+#define GOMPY_FRESH_BACK 16     /* all of it was copied from the device, which has what regions have written */
 
 /* What is known of a byte of the host's, if it is not fine.  */
 #define GOMPY_NEWER 1  /* the device has newer contents */
