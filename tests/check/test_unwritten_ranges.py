@@ -15,6 +15,7 @@ BIN = ROOT / ".venv" / "bin"
 
 # A round copies the array to the device; after the fifth something is done to it, or not.
 PROGRAM = r"""
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,30 @@ static int change (int *a, int way)
     }
   return 1;
 }
+/* A mapping that is moved, of which one array is copied as it is while another one's pages are held.  */
+static int move_all (void)
+{
+  int *all = mmap (NULL, 4 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  int *held = all + N, *same = all + 2 * N + N / 2, sum = 0;
+  for (size_t i = 0; i < 4 * N; i++)
+    all[i] = 1;
+#pragma omp target data map(from: held[:N])
+  {
+#pragma omp target
+    for (size_t i = 0; i < N; i++)
+      held[i] = 2;
+    for (int round = 0; round < 6; round++)
+      {
+#pragma omp target map(to: same[:N]) map(tofrom: sum)
+        sum += same[round];
+      }
+  }
+  return mremap (all, 4 * BYTES, 8 * BYTES, MREMAP_MAYMOVE) == MAP_FAILED;
+}
 int main (int argc, char **argv)
 {
+  if (argc > 2)
+    return move_all ();
   int *a = new_memory (NULL), way = argc > 1 ? atoi (argv[1]) : 0, sum = 0;
   for (size_t i = 0; i < N; i++)
     a[i] = (int) i + 1;
@@ -88,8 +111,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "a"
 
 
-def run(program: Path, way: int) -> subprocess.CompletedProcess[str]:
-    command = [BIN / "gompy", "run", "--check", program, str(way)]
+def run(program: Path, *ways: int) -> subprocess.CompletedProcess[str]:
+    command = [BIN / "gompy", "run", "--check", program, *map(str, ways)]
     return subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=120)
 
 
@@ -104,3 +127,9 @@ def test_a_store_after_the_copy_is_stale_on_the_device(program: Path) -> None:
     done = run(program, 12)
     assert done.returncode == 86, done.stderr
     assert "reads a (byte 2097152 of 4194304), which the host has changed since it was copied there" in done.stderr
+
+
+def test_a_mapping_with_arrays_of_both_kinds_can_be_moved(program: Path) -> None:
+    done = run(program, 0, 1)
+    assert done.returncode == 0, done.stderr
+    assert "copied to device 0 5 times with the contents that it had there already" in done.stderr

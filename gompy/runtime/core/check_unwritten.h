@@ -49,6 +49,7 @@ static int gompy_noter_ready;  /* 1, or -1: the system does not have that, or do
 static pthread_mutex_t gompy_noted_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *gompy_check_room (size_t size);
+static int gompy_is_cut (uintptr_t begin, uintptr_t end);
 
 static int
 gompy_open_noter (void)
@@ -71,7 +72,8 @@ gompy_open_noter (void)
 }
 
 /* Have the kernel note what is written in the mapping that a range lies in.  All of the mapping, as one of which a part
-   is noted would become two, and the program may want to move it as one.  */
+   is noted would become two, and the program may want to move it as one.  So none of one that held pages cut: what lies
+   behind these would be another.  The heap is not moved.  */
 static int
 gompy_note_writes (uintptr_t start, size_t size)
 {
@@ -85,7 +87,8 @@ gompy_note_writes (uintptr_t start, size_t size)
   known = gompy_ask_mapping (fd, start, &query);
   close (fd);
   if (!known || (query.flags & 15) != GOMPY_MAPPING_RW_PRIVATE || query.inode != 0 || query.end < start + size
-      || (query.begin <= here && here < query.end))
+      || (query.begin <= here && here < query.end)
+      || (query.end > (uintptr_t) sbrk (0) && gompy_is_cut (query.begin, query.end)))
     return 0;
   mapping.range.start = query.begin;
   mapping.range.len = query.end - query.begin;

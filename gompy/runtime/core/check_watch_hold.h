@@ -69,6 +69,16 @@ gompy_open_held (void)
   gompy_held_count = 0;
 }
 
+/* Whether open pages end where held ones begin, or the other way round, of what may be one mapping.  */
+static int
+gompy_is_cut (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    if (!gompy_helds[i].own && (gompy_helds[i].begin == end || gompy_helds[i].end == begin))
+      return 1;
+  return 0;
+}
+
 /* Memory is about to be used, by a copy or in a call to the kernel.  */
 static void
 gompy_need_held (uintptr_t begin, size_t size)
