@@ -266,11 +266,14 @@ def joined(spans: list[Span]) -> list[Span]:
             # What is also read has to be written before the loop.
             same = one.first.key() == span.first.key() and one.step.same(span.step) and one.size == span.size
             apart = signed(span.first.number - one.first.number)
-            if same and span.writes and not one.writes and 0 <= apart <= one.bytes - span.bytes:
-                break
-            if not same or one.writes != span.writes or apart % one.size or apart > one.bytes + NEAR * (not one.writes):
+            if not same or apart % one.size:
                 continue
-            one.bytes = max(one.bytes, apart + span.bytes)
+            if span.writes and not one.writes and 0 <= apart <= one.bytes - span.bytes:
+                break
+            longer = max(one.bytes, apart + span.bytes)
+            if one.writes != span.writes or apart > one.bytes + NEAR * (not one.writes) or longer >= abi.SPAN_WRITES:
+                continue
+            one.bytes = longer
             break
         else:
             found.append(Span(span.first, span.step, span.bytes, span.size, span.writes))
