@@ -122,6 +122,8 @@ def load(str path not None):
         # Loops' counters stay as the program has them.  LLVM would count each address and each test of one by itself,
         # too many for the registers.
         llvm.SetCommandLine("gompy", "-disable-lsr")
+        # Of two loops with one sum (spans.py), NewGVN would make operations of phis, and these again, until it aborts.
+        llvm.SetCommandLine("gompy", "-enable-phi-of-ops=false")
 
 
 def host_cpu():

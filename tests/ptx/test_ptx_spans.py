@@ -152,6 +152,16 @@ def test_reads_of_many_bytes_in_a_turn() -> None:
         assert f"{missing:#x} read (4 bytes)" in device.warnings[0]
 
 
+def test_a_sum_that_is_the_next_turns_address() -> None:
+    """LLVM's NewGVN made no end of both loops."""
+    body = "setp.ge.u32 %p, %k, 45; add.u64 %x, %a, 56; @!%p st.u32 [%x], %i; add.u64 %x, %b, %s;"
+    body += "st.v4.u32 [%x], {%k, %i, %j, %i};"
+    with Device(1 << 20, EVERYTHING) as device:
+        a = device.upload(words(2000))
+        log = fails(device, MISALIGNED, body, a, a + 1000, 9)
+        assert f"misaligned address {a + 1004:#x} of a vector of 16 bytes" in log
+
+
 def test_what_is_noted_is_not_looked_at() -> None:
     """The loops of this file do run without looks: a wrong note hides a word that was never written."""
     with Device(1 << 20, EVERYTHING) as device:
