@@ -274,19 +274,23 @@ cdef void unlist_living(area *a, block *n) noexcept nogil:
         a.living = n.living_next
 
 
+cdef bint keeps_pages(const area *a, const block *n) noexcept nogil:
+    """Whether a block that is freed keeps its pages."""
+    # Half the limit, as their shadows are as large.
+    return n.use in (HEAP, ALLOCATION) and (n.size <= FULL_ALWAYS or a.kept + n.size <= kept_limit() / 2)
+
+
 cdef void close_pages(area *a, block *n) noexcept nogil:
     """With GOMPY_CHECK: a freed block's pages lose access, and their contents where too many would be kept.
 
     Those of the heap stay open, as only kernels know their addresses, and kernels are held against the shadow: each
     team of GCC's OpenMP code allocates and frees some.
     """
-    # Half the limit, as their shadows are as large.
-    if (n.size <= FULL_ALWAYS or a.kept + n.size <= kept_limit() / 2) and \
-            (n.use == HEAP or n.use == ALLOCATION and mprotect(<void *>n.address, n.size, PROT_NONE) == 0):
-        n.flags = HAS_PAGES
+    if n.flags & HAS_PAGES and (n.use == HEAP or mprotect(<void *>n.address, n.size, PROT_NONE) == 0):
         if n.size >= CHUNK:
             a.kept += n.size
         return
+    n.flags = 0
     madvise(<void *>n.address, n.size, MADV_DONTNEED)
     if n.use != HEAP:
         mprotect(<void *>n.address, n.size, PROT_NONE)
@@ -383,8 +387,10 @@ cdef void area_free(area *a, block *n, bint settled) noexcept nogil:
         unlist_living(a, n)
         n.flags = 0
         if n.use == HEAP or memory_guarded() or devices_used > 1 or (streams_made and not settled):
+            if keeps_pages(a, n):
+                n.flags = HAS_PAGES
+            mark_freed(n)  # first: a kernel that is at it yet is told of its address
             close_pages(a, n)
-            mark_freed(n)
             quarantine_block(a, n)
             return
         mark_freed(n)
