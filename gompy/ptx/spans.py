@@ -18,7 +18,7 @@ from .checks import WRITTEN, repeated, warp_word
 from .emit import Emitter, bytes_of
 from .flow import Block, defined
 from .forms import UnknownForm
-from .seen import forgets
+from .seen import ELSEWHERE, forgets
 from .syntax import Call, Immediate, Instruction, Memory, Operand, Register, Vector
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ else:
     from .records import dataclass
 
 LONG = frozenset(("u64", "s64", "b64"))
-SPACES = frozenset(("", "global", "const"))
 FIRST, EACH, AGAIN = 8, 6, 256
 """After how many turns with checks it is asked: at first, at least, and for each span; behind an answer of too few."""
 FEW, MANY, MOST = 4, 32, 4096
@@ -245,8 +244,7 @@ def plain(code: Instruction) -> bool:
         size = bytes_of(code.mods[-1])
     except (KeyError, IndexError, UnknownForm):
         return False
-    spaces = [mod for mod in code.mods if mod in ("shared", "local", "param")]
-    return not spaces and size > 0 and not any("::" in mod for mod in code.mods)
+    return ELSEWHERE.isdisjoint(code.mods) and size > 0 and not any("::" in mod for mod in code.mods)
 
 
 def looks(code: Instruction) -> bool:
@@ -254,7 +252,7 @@ def looks(code: Instruction) -> bool:
     if code.base == "st":
         return False
     if code.base == "ld":
-        return not any(mod in ("shared", "local", "param") for mod in code.mods)
+        return ELSEWHERE.isdisjoint(code.mods)
     return code.base.startswith(("tex", "tld", "su")) or any(isinstance(one, Memory) for one in code.operands)
 
 

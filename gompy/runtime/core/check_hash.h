@@ -92,12 +92,19 @@ gompy_hash_part (const void *p, size_t n)
   return h ^ h >> 29;
 }
 
+/* How many parts N bytes have.  */
+static inline size_t
+gompy_count_parts (size_t n)
+{
+  return (n + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART;
+}
+
 /* What N bytes hash to, more than GOMPY_HASH_PART, whose parts hash to PARTS.  */
 static inline uint64_t
 gompy_hash_of_parts (size_t n, const uint64_t *parts)
 {
   uint64_t h = n;
-  for (size_t i = 0; i < (n + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART; i++)
+  for (size_t i = 0; i < gompy_count_parts (n); i++)
     h = gompy_hash_word (h, parts[i]);
   return h;
 }

@@ -49,7 +49,7 @@ gompy_take_hashes (struct gompy_tracked *t)
     return known != NULL ? known->hash : gompy_hash ((const void *) t->host, t->size);
   if (known == NULL || known->parts == NULL)
     return gompy_hash_parts ((const void *) t->host, t->size, t->hashes);
-  memcpy (t->hashes, known->parts, (t->size + GOMPY_PART - 1) / GOMPY_PART * sizeof *t->hashes);
+  memcpy (t->hashes, known->parts, gompy_count_parts (t->size) * sizeof *t->hashes);
   return known->hash;
 }
 

@@ -322,7 +322,7 @@ static uint64_t *
 gompy_hashes_of_parts (size_t size)
 {
   static __thread uint64_t *room;
-  size_t count = (size + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART;
+  size_t count = gompy_count_parts (size);
   if (gompy_hashed_count == GOMPY_HASHED || gompy_hashed_parts + count > GOMPY_HASHED_PARTS)
     gompy_forget_hashed ();
   if (size < GOMPY_HASH_PART || count > GOMPY_HASHED_PARTS)

@@ -135,7 +135,7 @@ gompy_parts_of_row (const struct gompy_written_rows *w, int i, const struct gomp
 {
   size_t last = w->rows[i].end < e->start + e->size ? w->rows[i].end - e->start : e->size;
   *begin = w->rows[i].begin > e->start ? (w->rows[i].begin - e->start) / GOMPY_HASH_PART : 0;
-  *end = (last + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART;
+  *end = gompy_count_parts (last);
 }
 
 /* Hash those parts of a range again that have been written, or may have.  How many; or -1: that is not known.  */
@@ -177,7 +177,7 @@ static struct gompy_noted *
 gompy_noted_range (uintptr_t start, size_t size, int make)
 {
   struct gompy_noted *e = NULL;
-  size_t room = (size + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART * sizeof *e->parts;
+  size_t room = gompy_count_parts (size) * sizeof *e->parts;
   for (unsigned i = 0; i < GOMPY_NOTED; i++)
     if (gompy_noteds[i].start == start && gompy_noteds[i].size == size)
       return &gompy_noteds[i];
@@ -235,7 +235,7 @@ gompy_hash_noted (uintptr_t start, size_t size, uint64_t *parts)
           e->hash = hash;
         }
       hash = e->hash;
-      memcpy (parts, e->parts, (size + GOMPY_HASH_PART - 1) / GOMPY_HASH_PART * sizeof *parts);
+      memcpy (parts, e->parts, gompy_count_parts (size) * sizeof *parts);
     }
   pthread_mutex_unlock (&gompy_noted_lock);
   return hash;
