@@ -94,8 +94,8 @@ class Analysis:
         if flags & ATTACH:
             self._attach(event)
         self.entered[event.thread] = event
-        if flags & NEW:
-            names.elements.pop(event.start, None)
+        if flags & NEW and (names.later or names.elements):
+            names.later.append(partial(names.elements.pop, event.start, None))
         names.met(event)
         if not flags & NEW and names_data(event.what):
             self._keep(event)
@@ -116,8 +116,10 @@ class Analysis:
         """A pointer that a construct attaches stands behind what it points to."""
         item = self.entered.get(event.thread)
         mapping = self.now.live.get((event.device, item.start)) if item is not None else None
-        if item is None or mapping is None:
-            return
+        if item is not None and mapping is not None:
+            self.now.names.later.append(partial(self._name, event, item, mapping))
+
+    def _name(self, event: Event, item: Event, mapping: Mapping) -> None:
         name = self.now.names.attached(event, item)
         if name:
             mapping.name = name

@@ -39,7 +39,7 @@ def absent(now: Situation, event: Event) -> None:
         _beyond_mapped(now, event, event.start, event.size, mapping.start, mapping.size)
         return
     name = now.names.of(event)
-    what = event.what.removeprefix("target ")
+    what = (event.what or "target").removeprefix("target ")
     said = f"{what} of {name or 'memory'} ({amount(event.size)}), which is not mapped to device {event.device}"
     finding = now.about(event, "not-present", now.place(event), said, name)
     gone = now.was_mapped(event.device, event.start)
@@ -87,6 +87,9 @@ def failure(now: Situation, event: Event, text: str) -> None:
         now.add(failed_finding(text, event, now.place(event), now.state))
         return
     start, size = beyond.start, beyond.size
+    if beyond.old and not beyond.old_size:
+        _around_pointer(now, event, start, size, beyond.old)
+        return
     mapping = now.touching(event.device, start, size) if not beyond.old_size else None
     if not beyond.old_size and mapping is None:
         absent(now, replace(event, kind=gomp.GOMP_MAP_TO, start=start, size=size))
@@ -113,6 +116,23 @@ def _beyond_mapped(now: Situation, event: Event, start: int, size: int, old: int
     )
     if mapping is not None:
         finding.notes.append(made_here(mapping))
+    now.add(finding)
+
+
+def _around_pointer(now: Situation, event: Event, start: int, size: int, pointer: int) -> None:
+    """A construct has mapped a pointer by itself before the object that it is a member of; its entry has no bytes."""
+    name = now.names.at(start, size, event.frame)
+    finding = Finding(
+        "extension",
+        now.place(event),
+        f"{event.what or 'target'} is to map {amount(size)} of {name or 'memory'}, but has mapped the pointer at byte "
+        f"{pointer - start} of these by itself before",
+        event.device,
+        variable=name,
+        start=start,
+        size=size,
+        mend=f"map {name or 'it'} by an enter data, and what its pointers point to by the next one",
+    )
     now.add(finding)
 
 

@@ -46,6 +46,7 @@ class Mapping:
     @property
     def name(self) -> str:
         """What the program calls it."""
+        self.names.settle()
         self._name = self._name or self._called()
         return self._name
 
@@ -56,6 +57,7 @@ class Mapping:
     @property
     def item(self) -> str:
         """It as a clause has it: of a pointer, ``a[0:16]``."""
+        self.names.settle()
         if not self._item:
             self._item = self.names.item(self.made, self.name) if self.made is not None else self.name
         return self._item

@@ -59,6 +59,7 @@ class Names:
     words: dict[int, int] = field(default_factory=dict)
     elements: dict[int, Variable] = field(default_factory=dict)
     count: int = 0  # of records that have been met
+    later: list[Callable[[], object]] = field(default_factory=list)  # what asks for DWARF, until somebody does
     _met: dict[int, dict[tuple[int, int], tuple[int, Event]]] = field(default_factory=dict)
     _visible: dict[int, list[Variable]] = field(default_factory=dict)
     _global: list[Variable] | None = None
@@ -149,6 +150,7 @@ class Names:
 
     def word(self, address: int, frame: Frame | None) -> int | None:
         """The word at an address, from the frame, the program's variables, or what was copied."""
+        self.settle()
         value = frame.word(address) if frame is not None else None
         if value is None:
             value = self.words.get(address)
@@ -159,8 +161,15 @@ class Names:
             value = self.peek(address)
         return value
 
+    def settle(self) -> None:
+        """Do what has waited until a name is asked for, in its order: most runs ask for none, and read no DWARF."""
+        waiting, self.later = self.later, []
+        for step in waiting:
+            step()
+
     def variables(self, frame: Frame | None) -> list[Variable]:
         """What is visible in a frame: its locals, then globals."""
+        self.settle()
         found: list[Variable] = []
         try:
             if frame is not None:
@@ -294,6 +303,7 @@ class Names:
         return self.section(event) if variable is not None and variable.points else name
 
     def _called(self, name: str, event: Event) -> Variable | None:
+        self.settle()
         element = self.elements.get(event.start)
         if element is not None and element.name == name:
             return element
@@ -332,6 +342,7 @@ class Names:
 
     def _found(self, event: Event) -> str:
         """What a record is about by itself; empty: not known."""
+        self.settle()
         given = given_name(event)
         name = given.partition("[")[0] if given.endswith("]") else given
         entry = event.op == Op.ENTRY

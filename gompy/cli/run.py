@@ -184,7 +184,8 @@ def _run_watched(options: argparse.Namespace, command: list[str], environment: d
     from gompy.cli.main import version
     from gompy.cli.run_watched import Wanted, run_watched
 
-    files = Files(options.check_json, options.check_sarif, version()) if options.check else None
+    by = version() if options.check_sarif else ""  # that takes a parser of pyproject.toml where nothing is installed
+    files = Files(options.check_json, options.check_sarif, by) if options.check else None
     trace = bool(options.trace)
     status = EXIT_FOUND if options.check_status is None else options.check_status
     wanted = Wanted(files, status, options.show_maps, options.info, trace)

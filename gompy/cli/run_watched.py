@@ -42,7 +42,7 @@ def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
             from gompy.cli.run_follow import Follower
 
             follower = Follower(env["GOMPY_TRACE_FILE"], log)
-        code = run_child(command, env, follower.begin if follower is not None else None)
+        code = run_child(command, env, follower.begin if follower is not None else _get_ready)
         if wanted.check is not None:
             from gompy.check.run import report
 
@@ -57,6 +57,13 @@ def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
             for line in tables(env["GOMPY_TRACE_FILE"], log):
                 print(line, file=sys.stderr)
     return wanted.status if errors and wanted.status else code
+
+
+def _get_ready(_process: int) -> None:
+    """Load what is needed when the program has ended, while it runs."""
+    import gompy.check.analysis
+    import gompy.check.log
+    import gompy.check.report  # noqa: F401
 
 
 def _name_memory(trace: str, log: str) -> None:

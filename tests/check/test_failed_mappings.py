@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from gompy.check.copied import refused_copy
 from gompy.check.failed import REFUSALS, partial, pointer_words
 from gompy.check.log import Event
 
-RUNTIME = Path(__file__).resolve().parents[2] / "gompy" / "runtime"
+ROOT = Path(__file__).resolve().parents[2]
+RUNTIME = ROOT / "gompy" / "runtime"
+BIN = ROOT / ".venv" / "bin"
 
 
 def test_each_text_of_the_runtime_has_words() -> None:
@@ -86,3 +89,36 @@ def test_a_copy_is_told_of_openacc_routines_alone() -> None:
     assert (copy.kind, copy.start, copy.address, copy.size, copy.flags) == (1, 16, 144, 16, Copied.REFUSED)
     assert refused_copy(text, replace(event, what="update")) is None
     assert refused_copy("attach count underflow", event) is None
+
+
+POINTER_FIRST = """#include <stdlib.h>
+struct row { int n, *v; } rows[3];
+int
+main (void)
+{
+  struct row *q = rows;
+  int sum = 0;
+  q[2].v = calloc (100, sizeof (int));
+#pragma omp target map(to : q[ : 3], q[2].v[ : 100]) map(tofrom : sum)
+  sum += q[2].v[5];
+  free (q[2].v);
+  return sum;
+}
+"""
+
+
+def test_a_pointer_that_is_mapped_before_what_it_is_in(tmp_path: Path) -> None:
+    """gcc 12 puts the entries into this order; the first has no bytes, and was told as if nothing were mapped."""
+    (tmp_path / "prog.c").write_text(POINTER_FIRST)
+    subprocess.run([BIN / "gompcc", "-g", "-fopenmp", "prog.c", "-o", "prog"], check=True, cwd=tmp_path)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog"]
+    done = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
+    if done.returncode == 0:
+        pytest.skip("this gcc maps the structure first")
+    assert done.returncode == 86
+    assert done.stderr.splitlines()[-3:] == [
+        "prog.c:9: error: target is to map 48 bytes of rows, but has mapped the pointer at byte 40 of these by itself "
+        "before [extension]",
+        "prog.c:9: mend: map rows by an enter data, and what its pointers point to by the next one",
+        "gompy run: --check: 1 error",
+    ]
