@@ -13,7 +13,8 @@ class Op(IntEnum):
     """What a record says."""
 
     MAPS = 1  # payload: /proc/self/maps
-    FRAME = 2  # whose records are next: where = pc, start = sp, size = CFA; payload: 16 registers, then the stack
+    FRAME = 2  # whose records are next: where = pc, start = sp, size = CFA; address, count = its caller's pc and CFA;
+    # payload: its registers (Register, in their order), its caller's, its stack
     ENTRY = 3  # an entry of a construct, when it is mapped
     REMOVE = 4  # a mapping ends
     ABSENT = 5  # an entry of update or exit data that is not mapped
@@ -38,6 +39,17 @@ class Op(IntEnum):
     COPIED = 22  # what a routine copies: kind 0 to the device, 1 from it; start: of the host, 0 if of a device
     ON_HOST = 23  # the first region that runs on the host: kind 1 as offloading is disabled, else 0; payload: why
     CLOSED = 24  # a library with regions goes: start = where its first segment is, size; payload: its path
+
+
+class Register(IntEnum):
+    """The registers that a function's callees keep (psABI, 3.2.1), by their DWARF numbers: what a FRAME has."""
+
+    RBX = 3
+    RBP = 6
+    R12 = 12
+    R13 = 13
+    R14 = 14
+    R15 = 15
 
 
 class Entry(IntFlag):
@@ -83,5 +95,8 @@ class Flight(IntFlag):
 FAILED: Final = 0xFFFF
 """The kind of an ABSENT record that stands for a construct that could not be mapped, and of a FREED that failed."""
 
-ENUMERATIONS: Final = {"EVENT": Op, "ENTRY": Entry, "LOGGED": Copy, "COPIED": Copied, "STALE": Stale, "FLIGHT": Flight}
+ENUMERATIONS: Final = {
+    **{"EVENT": Op, "REGISTER": Register, "ENTRY": Entry, "LOGGED": Copy},
+    **{"COPIED": Copied, "STALE": Stale, "FLIGHT": Flight},
+}
 """By what their members' names begin with in C and Cython; there they begin with GOMPY_ besides."""

@@ -12,14 +12,12 @@ from functools import cached_property
 from typing import Any, Final
 
 from gompy.check.dies import OP_ADDR, OP_ADDRX, Bytes, below, in_unit, leading_to, type_of
-from gompy.check.log import Frame
+from gompy.check.log import KEPT, Frame
 from gompy.objects.lines import code_ranges
 
 POINTER: Final = 8
 OP_REG0: Final = 0x50
 """DW_OP_reg0; the registers' follow it."""
-KEPT: Final = frozenset((3, 6, 12, 13, 14, 15))
-"""rbx, rbp, r12 to r15, by their DWARF numbers: registers that a function's callees keep (psABI, 3.2.1)."""
 SCOPES: Final = frozenset(("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine", "DW_TAG_namespace", "DW_TAG_module"))
 VARIABLES: Final = frozenset(("DW_TAG_variable", "DW_TAG_formal_parameter"))
 QUALIFIERS: Final = frozenset(
@@ -171,20 +169,25 @@ class Source:
         for spot in self._spots[pc]:
             yield from self._at(spot, frame, read)
 
-    def _find_spots(self, pc: int) -> Iterator[Spot]:
+    def scopes(self, pc: int) -> list[Any]:
+        """The functions and blocks that an address of the file's own is in, outermost first."""
         unit = self.unit_at(pc)
         scopes: list[Any] = []
         if unit is not None:
             self._find_scopes(unit, unit.get_top_DIE(), pc, scopes, where := self._entries_of(unit, pc))
             if not scopes and where is not None:  # of a function in parts only calls and pointers have the address
                 self._find_scopes(unit, unit.get_top_DIE(), pc, scopes, None)
+        return scopes
+
+    def _find_spots(self, pc: int) -> Iterator[Spot]:
+        scopes = self.scopes(pc)
         for at in range(len(scopes) - 1, -1, -1):
             function = next((die for die in scopes[at::-1] if die.tag == "DW_TAG_subprogram"), None)
             for die in scopes[at].iter_children():
                 if die.tag in VARIABLES:
-                    yield from self._spot(die, pc, self._frame_base(function))
+                    yield from self.spot(die, pc, self.frame_base(function))
 
-    def _frame_base(self, function: Any) -> str:
+    def frame_base(self, function: Any) -> str:
         """What the operation is called that adds to a function's frame base: gcc's is the CFA, clang's a register."""
         base = function.attributes.get("DW_AT_frame_base") if function is not None else None
         first = base.value[0] if base is not None and isinstance(base.value, list) and base.value else 0
@@ -222,7 +225,7 @@ class Source:
                         and location.form in ("DW_FORM_exprloc", "DW_FORM_block1")
                         and location.value[:1] in ([OP_ADDR], [OP_ADDRX])
                     ):
-                        self._globals += self._spot(die, None)
+                        self._globals += self.spot(die, None)
         for spot in self._globals:
             yield from self._at(spot, None, read)
 
@@ -230,7 +233,7 @@ class Source:
         """A variable and its members, where a frame has them; nothing if that is not known."""
         try:
             value = self._value(spot, frame, read)
-            address = self._evaluate(spot.operations, frame, read) if value is None else 0
+            address = self.evaluate(spot.operations, frame, read) if value is None else 0
         except (Unknown, IndexError):
             return
         if value is not None:
@@ -250,28 +253,28 @@ class Source:
         if frame is None or not spot.parts[0].points or not name.startswith(("DW_OP_reg", "DW_OP_stack_value")):
             return None
         if name == "DW_OP_stack_value":
-            return self._evaluate(spot.operations[:-1], frame, read)
+            return self.evaluate(spot.operations[:-1], frame, read)
         number = int(name[9:])
         if len(spot.operations) > 1 or number not in KEPT:
             raise Unknown
         return frame.registers[number]
 
-    def _spot(self, die: Any, pc: int | None, frame_base: str = "DW_OP_fbreg") -> Iterator[Spot]:
+    def spot(self, die: Any, pc: int | None, frame_base: str = "DW_OP_fbreg") -> Iterator[Spot]:
         """A variable at an address of the file's own code, or (None) of the whole program; nothing if it has no name,
         or no place.
         """
-        name = self._name(die)
+        name = self.name(die)
         location = die.attributes.get("DW_AT_location")
         if not name or name.startswith((".", "<")) or location is None:
             return
         try:
-            operations = self._operations(die, self._expression(die, location, pc), frame_base)
+            operations = self.operations(die, self.expression(die, location, pc), frame_base)
             kind = self._type(die)
             yield Spot(operations, tuple(self._members(name, 0, kind, 0)), tuple(self._behind(name, kind)))
         except (Unknown, KeyError, IndexError, AttributeError):
             return
 
-    def _name(self, die: Any) -> str:
+    def name(self, die: Any) -> str:
         for _ in range(4):
             if "DW_AT_name" in die.attributes:
                 return str(die.attributes["DW_AT_name"].value.decode("utf-8", "replace"))
@@ -369,7 +372,7 @@ class Source:
             return
         for child, offset in self._fields(kind):
             mark = "%" if self._first(child) else "."
-            yield from self._members(f"{name}{mark}{self._name(child)}", address + offset, self._type(child), depth + 1)
+            yield from self._members(f"{name}{mark}{self.name(child)}", address + offset, self._type(child), depth + 1)
 
     def _fields(self, kind: Any, start: int = 0) -> Iterator[tuple[Any, int]]:
         """The members of a structure with their offsets, those of C++'s base classes too."""
@@ -388,11 +391,11 @@ class Source:
 
         The members' names are libstdc++'s (bits/stl_vector.h) and libc++'s.
         """
-        if kind is None or kind.tag not in STRUCTS or not self._name(kind).startswith("vector<"):
+        if kind is None or kind.tag not in STRUCTS or not self.name(kind).startswith("vector<"):
             return None
         for child, offset in self._fields(kind):
-            for part, inner in self._fields(self._type(child)) if self._name(child) == "_M_impl" else [(child, 0)]:
-                if self._name(part) in ("_M_start", "__begin_"):
+            for part, inner in self._fields(self._type(child)) if self.name(child) == "_M_impl" else [(child, 0)]:
+                if self.name(part) in ("_M_start", "__begin_"):
                     return self._type(part), offset + inner
         return None
 
@@ -433,13 +436,13 @@ class Source:
             yield ELEMENTS, *data
             return
         for child, offset in self._fields(kind):
-            inner, name = self._type(child), self._name(child)
+            inner, name = self._type(child), self.name(child)
             if (data := self._vector_data(inner)) is not None:
                 yield f"{name}.{ELEMENTS}", data[0], offset + data[1]
             elif inner is not None and inner.tag in POINTERS:
                 yield name, inner, offset
 
-    def _expression(self, die: Any, location: Any, pc: int | None) -> list[int]:
+    def expression(self, die: Any, location: Any, pc: int | None) -> list[int]:
         if location.form in ("DW_FORM_exprloc", "DW_FORM_block1", "DW_FORM_block2", "DW_FORM_block4"):
             return list(location.value)
         lists = self.dwarf.location_lists()
@@ -447,6 +450,7 @@ class Source:
             raise Unknown
         top = die.cu.get_top_DIE().attributes.get("DW_AT_low_pc")
         base = top.value if top is not None else 0
+        at_call: list[int] | None = None
         for entry in lists.get_location_list_at_offset(location.value, die):
             if hasattr(entry, "base_address"):
                 base = entry.base_address
@@ -454,9 +458,13 @@ class Source:
                 shift = 0 if getattr(entry, "is_absolute", False) else base
                 if entry.begin_offset + shift <= pc < entry.end_offset + shift:
                     return list(entry.loc_expr)
-        raise Unknown
+                if entry.end_offset + shift == pc:
+                    at_call = list(entry.loc_expr)
+        if at_call is None:
+            raise Unknown
+        return at_call  # what a call may change gcc ends one byte before it returns: in its last byte, which pc is
 
-    def _operations(self, die: Any, expression: list[int], frame_base: str) -> tuple[tuple[str, int], ...]:
+    def operations(self, die: Any, expression: list[int], frame_base: str) -> tuple[tuple[str, int], ...]:
         """A location expression's operations, with their first arguments."""
         from elftools.dwarf.dwarf_expr import DWARFExprParser
 
@@ -471,13 +479,13 @@ class Source:
             found.append((name, argument))
         return tuple(found)
 
-    def _evaluate(self, operations: tuple[tuple[str, int], ...], frame: Frame | None, read: Read) -> int:
+    def evaluate(self, operations: tuple[tuple[str, int], ...], frame: Frame | None, read: Read) -> int:
         """The address that a location expression tells; Unknown where the variable is in a register, or split."""
         stack: list[int] = []
         for name, argument in operations:
             if name == "DW_OP_addr":
                 stack.append(argument + self.base)
-            elif name == "DW_OP_fbreg" and frame is not None:
+            elif name == "DW_OP_fbreg" and frame is not None and frame.cfa:
                 stack.append(frame.cfa + argument)
             elif name.startswith("DW_OP_breg") and frame is not None:
                 number = int(name[10:])

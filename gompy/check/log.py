@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from gompy.abi.check_log import Op
+from gompy.abi.check_log import Op, Register
 
 RECORD: Final = struct.Struct("<HHiIIQQQQQ32sII")
-REGISTERS: Final = struct.Struct("<16Q")
+KEPT: Final = tuple(register.value for register in Register)
+REGISTERS: Final = struct.Struct(f"<{len(KEPT)}Q")
 OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.FRAME, Op.BEHIND, Op.DATA, Op.FULL, Op.CLOSED))
 """Records that are no events.  Numbers, not members: a log has a million of records, and their comparisons are dear."""
 
@@ -20,11 +22,12 @@ class Frame:
 
     pc: int
     sp: int
-    cfa: int
-    registers: tuple[int, ...]
+    cfa: int  # 0: not known
+    registers: Sequence[int] | Mapping[int, int]  # by their DWARF numbers
     stack: bytes
     behind: dict[int, bytes] = field(default_factory=dict)  # what is in enclosing frames, by address
     closed: int = 0  # libraries that had gone by then
+    caller: Frame | None = None  # of its stack is the lower end there, or nothing
 
     def word(self, address: int) -> int | None:
         """The eight bytes at an address of the frame, or of what it points to in those around it."""
@@ -97,7 +100,7 @@ def read_more(log: Log, data: bytes) -> int:
         body = data[at + head : at + head + payload] if payload else b""
         at = behind
         if op in OF_THE_LOG:
-            _take(log, op, (where, start, size, thread), body)
+            _take(log, op, (where, start, size, address, count, thread), body)
             continue
         text = texts.get(what)
         if text is None:
@@ -109,13 +112,16 @@ def read_more(log: Log, data: bytes) -> int:
     return at
 
 
-def _take(log: Log, op: int, numbers: tuple[int, int, int, int], body: bytes) -> None:
+def _take(log: Log, op: int, numbers: tuple[int, int, int, int, int, int], body: bytes) -> None:
     """A record that is no event."""
-    where, start, size, thread = numbers
+    where, start, size, address, count, thread = numbers
     if op == Op.FRAME:
-        if len(body) >= REGISTERS.size:
-            registers, stack = REGISTERS.unpack_from(body), body[REGISTERS.size :]
-            log.frame = log.frames[thread] = Frame(where, start, size, registers, stack, log.behind, len(log.closed))
+        if len(body) >= 2 * REGISTERS.size:
+            kept, stack = body[: 2 * REGISTERS.size], body[2 * REGISTERS.size :]
+            own, its = (dict(zip(KEPT, words, strict=True)) for words in REGISTERS.iter_unpack(kept))
+            behind, closed = log.behind, len(log.closed)
+            caller = Frame(address, size, count, its, stack[size - start :], behind, closed) if address else None
+            log.frame = log.frames[thread] = Frame(where, start, size, own, stack, behind, closed, caller)
     elif op == Op.MAPS:
         log.maps += body.decode("utf-8", "surrogateescape") + "\n"
     elif op == Op.CLOSED:

@@ -10,6 +10,7 @@ from typing import Final
 from gompy.abi.check_log import Entry, Op
 from gompy.check.dwarf import MOST_ELEMENTS, Source, Variable, is_vector
 from gompy.check.log import Event, Frame, Log
+from gompy.check.passed import passed
 from gompy.objects.debug_files import with_dwarf
 
 LARGEST: Final = 1 << 28
@@ -40,6 +41,10 @@ class Module:
     start: int
     end: int
     base: int  # of its first segment
+
+
+def _is_new(event: Event) -> bool:
+    return event.op == Op.ENTRY and bool(event.flags & Entry.NEW)
 
 
 def given_name(event: Event) -> str:
@@ -200,10 +205,22 @@ class Names:
         """Locals; and of a library that has been closed its globals, which were there then."""
         source = self.source_of(frame)
         if source is not None:
-            yield from source.locals(frame, lambda a: self.word(a, frame))
+            own = list(source.locals(frame, lambda a: self.word(a, frame)))
+            yield from own
+            yield from self._passed(source, frame, {variable.name for variable in own})
             gone = self._gone(frame)
             if gone is not None and all(m.path != gone.path or m.base != gone.base for m in self.modules):
                 yield from source.globals(lambda a: self.word(a, frame))
+
+    def _passed(self, source: Source, frame: Frame, known: set[str]) -> list[Variable]:
+        """What else a frame's function was called with; nothing if its caller's file has damage."""
+        of_caller = self.source_of(frame.caller) if frame.caller is not None else None
+        if of_caller is None:
+            return []
+        try:
+            return list(passed(source, frame, of_caller, lambda a: self.word(a, frame.caller), known))
+        except Exception:  # pyelftools, as above
+            return []
 
     def at(self, start: int, size: int, frame: Frame | None, begins: bool = False) -> str:
         """The variable at a host address, or the pointer to what is there; empty: not known.
@@ -345,8 +362,11 @@ class Names:
         self.settle()
         given = given_name(event)
         name = given.partition("[")[0] if given.endswith("]") else given
-        entry = event.op == Op.ENTRY
-        if not name and event.start in self.elements and not (entry and event.flags & Entry.NEW):
+        if not name and event.start in self.elements and not _is_new(event):
             name = self.elements[event.start].name
-        begins = entry and bool(event.flags & Entry.BLOCK)
-        return name or self.at(event.start, event.size, event.frame, begins)
+        return name or self.at(event.start, event.size, event.frame, self._begins_block(event))
+
+    def _begins_block(self, event: Event) -> bool:
+        """Whether a block of the heap begins there, as far as that was known when it was mapped."""
+        met = [event] if _is_new(event) else (of for _, of in reversed(self._met.get(event.start, {}).values()))
+        return any(_is_new(of) and of.flags & Entry.BLOCK for of in met)

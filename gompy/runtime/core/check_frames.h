@@ -6,6 +6,8 @@
 #define GOMPY_CHECK_FRAMES_H
 
 #define GOMPY_FRAME_STACK 4096u
+/* Bytes of its caller's besides, of the first thread's stack: what that has kept there of what it handed on.  */
+#define GOMPY_FRAME_CALLER 128u
 /* Of a frame of code within `parallel`: structures of the enclosing frames, in which gcc hands on what is shared.
    Their number, their bytes, how far above the frame they are, and how far below the end of the first thread's
    stack.  */
@@ -45,9 +47,16 @@ gompy_find_own (struct dl_phdr_info *info, size_t size, void *data)
   return 0;
 }
 
+/* Registers that calls keep, in the order of the log.  */
+static const int gompy_kept_registers[]
+  = { GOMPY_REGISTER_RBX, GOMPY_REGISTER_RBP, GOMPY_REGISTER_R12, GOMPY_REGISTER_R13, GOMPY_REGISTER_R14,
+      GOMPY_REGISTER_R15 };
+#define GOMPY_KEPT_REGISTERS (sizeof gompy_kept_registers / sizeof gompy_kept_registers[0])
+
 struct gompy_frame
 {
-  uint64_t pc, sp, cfa, registers[16];
+  uint64_t pc, sp, cfa, caller, caller_cfa;  /* where its caller goes on */
+  uint64_t registers[2][GOMPY_KEPT_REGISTERS];  /* its own, and its caller's */
   uint64_t fault;  /* the instruction that has failed: its frame, or the first of the program's above it, is wanted */
   int passed;      /* that has been met */
 };
@@ -79,23 +88,35 @@ gompy_is_other_frame (struct gompy_frame *f, uint64_t ip)
   return !f->passed || ip - gompy_program_code.start >= gompy_program_code.end - gompy_program_code.start;
 }
 
+static void
+gompy_take_registers (struct _Unwind_Context *context, uint64_t *registers)
+{
+  for (unsigned i = 0; i < GOMPY_KEPT_REGISTERS; i++)
+    registers[i] = gompy_get_gr (context, gompy_kept_registers[i]);
+}
+
 static _Unwind_Reason_Code
 gompy_frame_step (struct _Unwind_Context *context, void *data)
 {
-  static const int kept[] = { 3, 6, 12, 13, 14, 15 };  /* rbx, rbp, r12 to r15, by their DWARF numbers */
   struct gompy_frame *f = data;
   uint64_t ip = gompy_get_ip (context);
+  if (f->caller)
+    {
+      f->caller_cfa = gompy_get_cfa (context);
+      return _URC_NORMAL_STOP;
+    }
   if (f->pc)
     {
       f->cfa = gompy_get_cfa (context);
-      return _URC_NORMAL_STOP;
+      f->caller = ip;
+      gompy_take_registers (context, f->registers[1]);
+      return ip ? _URC_NO_REASON : _URC_NORMAL_STOP;
     }
   if (gompy_is_other_frame (f, ip))
     return _URC_NO_REASON;
   f->pc = ip;
   f->sp = gompy_get_cfa (context);
-  for (unsigned i = 0; i < sizeof kept / sizeof kept[0]; i++)
-    f->registers[kept[i]] = gompy_get_gr (context, kept[i]);
+  gompy_take_registers (context, f->registers[0]);
   return _URC_NO_REASON;
 }
 
@@ -152,19 +173,21 @@ gompy_log_once (uint64_t at, const void *bytes, size_t n)
   pthread_mutex_unlock (&lock);
 }
 
-/* Note what the words of a frame point to in the enclosing ones.  */
+/* Note what the words of a frame point to in the enclosing ones; of its stack are NOTED bytes.  */
 static void
-gompy_log_behind (const struct gompy_frame *f, size_t stack)
+gompy_log_behind (const struct gompy_frame *f, size_t noted)
 {
+  size_t stack = noted < f->cfa - f->sp ? noted : f->cfa - f->sp;
   uint64_t seen[GOMPY_BEHIND], bytes[GOMPY_BEHIND_SIZE / 8];
   unsigned known = 0, j;
   uintptr_t main_end = gompy_main_end ();
   int on_main = gompy_is_on_main ();
   if (!gompy_is_logging ())
     return;  /* a forked child: the lock may be anybody's */
-  for (size_t i = 0; i < 16 + stack / 8 && known < GOMPY_BEHIND; i++)
+  for (size_t i = 0; i < GOMPY_KEPT_REGISTERS + stack / 8 && known < GOMPY_BEHIND; i++)
     {
-      uint64_t word = i < 16 ? f->registers[i] : ((const uint64_t *) f->sp)[i - 16];
+      uint64_t word = i < GOMPY_KEPT_REGISTERS ? f->registers[0][i]
+					       : ((const uint64_t *) f->sp)[i - GOMPY_KEPT_REGISTERS];
       if (!gompy_is_enclosing (f, word))
 	continue;
       for (j = 0; j < known && seen[j] != word; j++)
@@ -195,13 +218,15 @@ gompy_find_frame (struct gompy_frame *f)
   if (f->pc == 0 || f->cfa <= f->sp)
     return 0;
   size_t n = f->cfa - f->sp;
+  if (gompy_is_on_main () && f->cfa + GOMPY_FRAME_CALLER <= gompy_main_end ())
+    n += GOMPY_FRAME_CALLER;
   return n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK;
 }
 
 static void
 gompy_log_one_frame (const struct gompy_frame *f, const void *stack, size_t n)
 {
-  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f->pc, f->sp, f->cfa, 0, 0, "" };
+  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f->pc, f->sp, f->cfa, f->caller, f->caller_cfa, "" };
   gompy_log2 (&e, f->registers, sizeof f->registers, stack, n);
 }
 
