@@ -1,7 +1,7 @@
 """GCC's own libgomp tests under gompy run --check: which reports there are, against a list with reasons.
 
-`any` checks the programs as they are, `exact` those made with -foffload-check; `race` looks for races of their regions
-on the emulated GPU, and is not among those that are run if none is named.  Exit status 1 if a test has a report
+`any` checks the programs as they are, `exact` those made with -foffload-check, `nvptx` those for the emulated GPU;
+`race` looks for races of their regions there, and is not among those that are run if none is named.  Exit status 1 if a test has a report
 that testsuite/expected/check-WAY.txt does not name, or has no longer one that it names; 2 for wrong usage.
 """
 
@@ -32,10 +32,11 @@ RACE: Final = "race"
 WAYS: Final = {
     "any": ((), ("--any", "--check")),
     "exact": (("-foffload-check",), ("--any", "--check")),
+    "nvptx": (("-foffload=nvptx-none",), ("--any", "--device", "nvptx", "--check")),
     RACE: (("-foffload=nvptx-none",), ("--any", "--device", "nvptx", "--check=race")),
 }
 """The compiler's options, and those of gompy run."""
-USUAL: Final = "any,exact"
+USUAL: Final = "any,exact,nvptx"
 REPORT: Final = re.compile(r": error: .* \[([a-z-]+)\]$", re.MULTILINE)
 RAN: Final = "execution test"
 
@@ -70,7 +71,8 @@ def run(way: str, options: argparse.Namespace) -> list[runner.Outcome]:
     """Compile and run all; the outcomes in the order of the names.  Raises SourceError."""
     tests = source.default_tests(source.OLDEST)
     compiler = [*compiler_words("gompcc -g"), *WAYS[way][0]]
-    environment = runner.base_environment()
+    # The runtime gives an emulated GPU by itself to none but a program with code for it.
+    environment = runner.base_environment() | ({"GOMPY_CUDA": "emulated"} if "nvptx" in WAYS[way][1] else {})
     gompy = str(Path(compiler[0]).with_name("gompy"))
     settings = runner.Settings(
         tests,
