@@ -9,4 +9,5 @@ cdef extern from "gompy/native/clock.h" nogil:
     int CLOCK_MONOTONIC, CLOCK_REALTIME
     int clock_gettime(int clock, timespec *to)
     uint64_t now_ns "gompy_now"()
+    uint64_t thread_ns "gompy_thread_time"()
     void add_time "gompy_add_time"(timespec *time, uint64_t ns)

@@ -5,6 +5,7 @@ Counted are page faults and the memory of the device's file, never times.
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import subprocess
@@ -162,6 +163,37 @@ main (int argc, char **argv)
 }
 """
 
+FIRST = r"""
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#define N (24ul << 20)
+
+static long
+faults (void)
+{
+  struct rusage r;
+  getrusage (RUSAGE_SELF, &r);
+  return r.ru_minflt;
+}
+
+int
+main (void)
+{
+  int d = omp_get_default_device (), host = omp_get_initial_device ();
+  char *p = malloc (N), *q = omp_target_alloc (N, d);
+  long before;
+  memset (p, 1, N);
+  before = faults ();
+  if (!q || omp_target_memcpy (q, p, N - 10000, 5000, 5000, d, host))
+    return 1;
+  printf ("%ld\n", faults () - before);
+  return 0;
+}
+"""
+
 
 def collapses() -> bool:
     """Whether the kernel makes a huge page of shared memory when it is asked to (MADV_COLLAPSE)."""
@@ -201,6 +233,16 @@ def test_pages_are_entered_with_the_first_copy(tools: Tools, kib: int, at: int, 
     assert host < part // 4 // 32 + 16
     assert device < part // 4 // 32 + 16
     assert part <= memory <= part + 64  # pages, and what argument blocks take: nothing that was not copied to
+
+
+def test_pages_are_entered_under_the_check(tools: Tools) -> None:
+    """Closed pages of the device's are copied to like others: not by a fault each."""
+    tools.ok("gompcc", "-O1", "-fopenmp", tools.write("first.c", FIRST), "-o", "first")
+    environment = dict(os.environ, GOMPY_CHECK="1")
+    done = subprocess.run(
+        ["./first"], cwd=tools.work, env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert int(done.stdout) < (24 << 10) // 4 // 32 + 16
 
 
 def test_less_than_a_huge_page_takes_no_huge_page(tools: Tools) -> None:

@@ -11,6 +11,8 @@
 #define GOMPY_DEVICE_MARKS_H
 
 #include "gompy/native/access_size.h"
+#include "gompy/native/clock.h"
+#include "gompy/plugins/intelmic/huge_pages.h"
 #include "gompy/plugins/intelmic/page_marks.h"
 #include <errno.h>
 #include <stdatomic.h>
@@ -24,8 +26,9 @@ extern int omp_get_active_level (void), omp_get_num_teams (void);
 #define MIC_PAGE_STEPS 600u   /* in a page, one after another */
 #define MIC_WRITE_STEPS 2000u
 #define MIC_STEPPED 64
-#define MIC_OPEN_AT_ONCE (2ull << 20)
+#define MIC_OPEN_AT_ONCE (2ull << 20) /* a huge page, and a multiple of it: then the kernel changes one entry */
 #define MIC_FILL_PAGES 64u    /* at most */
+#define MIC_FILL_HUGE 4u      /* then it fills an array */
 #define MIC_FILL_PART 4u      /* of what a thread has filled, where others may read what lies ahead of it */
 #define MIC_TRAP_FLAG 0x100
 #define MIC_VECTOR_DB 1
@@ -160,6 +163,36 @@ mic_has_company (void)
   return omp_get_active_level () != 0 || omp_get_num_teams () > 1;  /* a nested team of one has company, too */
 }
 
+/* A thread fills an array from end to end, and has come to PAGE: where nothing has used the huge page that this is in
+   from there on, it becomes one.  Where they are slow to come, the next ones are done without, then it is tried again
+   (huge_pages.pxi).  */
+static void
+mic_make_filled_huge (uint64_t page)
+{
+  static unsigned slow, waits;
+  static uint64_t tried = UINT64_MAX;
+  const struct mic_pages *p = &mic_marked_pages;
+  uint64_t begin = page & -MIC_HUGE, end = begin + MIC_HUGE, took;
+  unsigned char there = 1;
+  if (p->whole == NULL || end > mic_marked_size || begin == tried)
+    return;
+  tried = begin;
+  for (uint64_t i = page; i < end; i += MIC_PAGE)
+    if (p->whole[i / MIC_PAGE] != MIC_PAGE_ALL + MIC_MARK_UNSET)
+      return;
+  if (mincore (p->memory + end - MIC_PAGE, MIC_PAGE, &there) != 0 || (there & 1) || (waits && waits--))
+    return;
+  took = gompy_thread_time ();
+  (void) *(const volatile char *) (p->memory + page);  /* of an empty page nothing can be made */
+  if (madvise (p->memory + begin, MIC_HUGE, MADV_COLLAPSE) != 0)
+    slow = MIC_MOST_WAITING;
+  else if (gompy_thread_time () - took > MIC_HUGE_NS)
+    slow = 2 * slow + 1 < MIC_MOST_WAITING ? 2 * slow + 1 : MIC_MOST_WAITING;
+  else
+    slow /= 2;
+  waits = slow;
+}
+
 /* A write to a page that is not stepped through.  A thread that has come here from the page before fills an array: each
    time as much again is opened as it has filled so far.  Reads of these pages are not seen; of one alone few come
    before its own writes, but others may read where it has not been yet: a part of it is opened then.  */
@@ -173,6 +206,8 @@ mic_forget_filled (uint64_t page)
   for (ahead = ahead < MIC_FILL_PAGES ? ahead : MIC_FILL_PAGES; ahead != 0 && end < mic_marked_size
        && mic_page_unset (end); ahead--)
     end += 4096;
+  if (page == mic_fill_next && mic_fill_pages >= MIC_FILL_HUGE)
+    mic_make_filled_huge (page);
   mic_fill_pages = (page == mic_fill_next ? mic_fill_pages : 0) + (unsigned) ((end - page) / 4096);
   mic_fill_next = end;
   mic_forget_pages (page, end - page);
@@ -186,7 +221,7 @@ mic_open_good (uint64_t page, int writes)
   uint64_t end = page + 4096;
   if (writable != NULL && writable[page / MIC_PAGE])
     writable = NULL;
-  while (end < mic_marked_size && end - page < MIC_OPEN_AT_ONCE && mic_page_in_use (end) && !mic_page_doubtful (end)
+  while (end < mic_marked_size && end % MIC_OPEN_AT_ONCE != 0 && mic_page_in_use (end) && !mic_page_doubtful (end)
          && (writable == NULL || !writable[end / MIC_PAGE]))
     end += 4096;
   if (writable != NULL && mprotect (mic_marked_base + page, end - page, PROT_READ) == 0)

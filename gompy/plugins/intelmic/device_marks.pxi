@@ -5,6 +5,7 @@ cdef extern from "device_marks.h" nogil:
     mic_pages marked_pages "mic_marked_pages"
     bint marked_fault "mic_marked_fault"(int signo, void *info, void *context, unsigned *read)
     void change_guards "mic_change_guards"(mic_guards *guards)
+    void *mic_map_aligned(size_t size, int fd, off_t offset)
     void begin_marked "mic_begin_marked"(mic_guards *guards)
 
 
@@ -19,9 +20,8 @@ cdef bint map_marks() noexcept nogil:
     cdef void *p
     if control.marked == 0:
         return True
-    p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory_fd,
-             <off_t>(MIC_CONTROL_SIZE + control.arena_size - again))
-    if p == <void *>-1:
+    p = mic_map_aligned(size, memory_fd, <off_t>(MIC_CONTROL_SIZE + control.arena_size - again))
+    if p == NULL:
         return False
     madvise(p, size, MADV_DONTDUMP)
     if again:

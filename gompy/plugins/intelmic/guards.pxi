@@ -170,6 +170,7 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
     cdef arena *a = &d.large if wanted > <uint64_t>LARGE_BLOCK else &d.small
     cdef arena_granule *run
     cdef int around
+    cdef bint fresh, later = not own and d.marks != NULL and not d.control.exact
     if size > d.size:
         return ~<uint64_t>0
     if wanted <= ARENA_SMALL:
@@ -185,14 +186,17 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
     run.free_blocks[0] = offset + inside
     run.free_blocks[1] = size
     run.free_blocks[2] = 0  # in use
+    fresh = arena_fresh(a, offset)
     if a == &d.large:
         offset += d.split
     start = offset + inside
+    if size >= FIRST_SIZE and later:
+        note_block(d, start, size, fresh)
     if d.preload[0]:
         open_pages(d, offset, room + GUARD_PAGE, False)
         open_pages(d, start, size, True)
     else:
-        if own or d.marks == NULL or d.control.exact:
+        if not later:
             open_pages(d, offset, room, True)
         around = MIC_MARK_CLOSED if d.control.exact and not own else MIC_MARK_GOOD
         set_marks(d, offset, inside, around)

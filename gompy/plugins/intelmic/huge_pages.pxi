@@ -7,13 +7,8 @@
 
 cdef extern from *:
     """
-    #ifndef MADV_COLLAPSE
-    #define MADV_COLLAPSE 25 /* Linux 6.1 */
-    #endif
-    #define MIC_HUGE (2ull << 20)
-    #define MIC_HUGE_NS 800000ull /* for one; as much in small pages takes as long */
+    #include "gompy/plugins/intelmic/huge_pages.h"
     #define MIC_MANY_BLOCKS (32ull << 20) /* bytes of small blocks */
-    #define MIC_MOST_WAITING 127u
     static void mic_touch_byte (const char *p) { (void) *(const volatile char *) p; }
     """
     int MADV_COLLAPSE
@@ -48,11 +43,11 @@ cdef void grow_hugely(mic_device *d, uint64_t offset) noexcept nogil:
     if d.huge_waits:
         d.huge_waits -= 1
         return
-    begin = now_ns()
+    begin = thread_ns()
     if not make_huge(d, offset, HUGE_PAGE):
         d.no_huge = errno == EINVAL  # the kernel can't, or shall not
         d.huge_slow = MOST_WAITING
-    elif now_ns() - begin > HUGE_NS:
+    elif thread_ns() - begin > HUGE_NS:
         d.huge_slow = min(2 * d.huge_slow + 1, MOST_WAITING)
     else:
         d.huge_slow >>= 1

@@ -11,7 +11,7 @@
 #                  what faults would take.
 #
 # Huge pages may be slow to come: where memory is in pieces, or where this is a virtual machine whose own memory isn't
-# there yet (several ms each).  So a few are tried, with a look at the clock; if they are slow, the next ones are tried
+# there yet (several ms each).  So a few are tried, with a look at the thread's time; if they are slow, the next ones are tried
 # further on.  Where they are refused (old kernels, limits of a group of processes), it is write ().
 
 cdef extern from *:
@@ -49,9 +49,10 @@ cdef struct fresh_copy:
 cdef void enter_meanwhile(fresh_copy *c) noexcept nogil:
     """Have the device enter what has been copied, one piece while the next one is copied.
 
-    If its main thread is busy, the pages wait for the next time, or for the region's faults.
+    If its main thread is busy, the pages wait for the next time, or for the region's faults.  So do pages that are
+    closed until a region uses them (guards.pxi).
     """
-    if c.n < WRITE_STEP or c.done - c.entered < WRITE_STEP and c.done < c.n:
+    if c.device.marks != NULL or c.n < WRITE_STEP or c.done - c.entered < WRITE_STEP and c.done < c.n:
         return  # a command is worth it for so many
     if c.asking:
         await_command(c.device, c.asked)
@@ -67,12 +68,12 @@ cdef void copy_hugely(fresh_copy *c) noexcept nogil:
     cdef uint64_t begin, patience
     while c.n - c.done >= HUGE_PAGE and not d.no_huge:
         part = min(part, (c.n - c.done) & ~(HUGE_PAGE - 1))
-        begin = now_ns()
+        begin = thread_ns()
         if not make_huge(d, c.offset + c.done, part):
             d.no_huge = errno == EINVAL  # the kernel can't, or shall not
             d.huge_patience = MOST_PATIENCE
             return
-        begin = now_ns() - begin
+        begin = thread_ns() - begin
         memcpy(d.memory + c.offset + c.done, c.what + c.done, part)
         c.done += part
         enter_meanwhile(c)

@@ -2,33 +2,11 @@
 
 cdef extern from *:
     """
-    #include "gompy/native/sparse_map.h"
-
-    /* Map the device's memory at a multiple of 2 MiB, as huge pages need.  NULL: impossible.  */
-    static void *
-    mic_map_aligned (size_t size, int fd)
-    {
-      const size_t align = 2 << 20;
-      char *p = mmap (NULL, size + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (p == MAP_FAILED)
-        return NULL;
-      char *start = (char *) (((uintptr_t) p + align - 1) & -align);
-      if (start > p)
-        munmap (p, start - p);
-      if (start < p + align)
-        munmap (start + size, p + align - start);
-      if (gompy_map_sparse (start, size, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
-        {
-          munmap (start, size);
-          return NULL;
-        }
-      return start;
-    }
-
+    #include "gompy/plugins/intelmic/huge_pages.h"
     #define MIC_LARGE_BLOCK (1 << 20)
     #define MIC_LEAST_MEMORY (4 << 20)
     """
-    void *map_aligned "mic_map_aligned"(size_t size, int fd) nogil
+    void *map_aligned "mic_map_aligned"(size_t size, int fd, off_t offset) nogil
     size_t LARGE_BLOCK "MIC_LARGE_BLOCK"
     uint64_t LEAST_MEMORY "MIC_LEAST_MEMORY"
     long mic_physical_memory "get_phys_pages"() nogil
@@ -40,7 +18,7 @@ cdef bint open_arenas(mic_device *d, uint64_t size) noexcept nogil:
     cdef void *p
     if gompy_resize(d.file.fd, <off_t>(MIC_CONTROL_SIZE + size)) != 0:
         return False
-    p = map_aligned(MIC_CONTROL_SIZE + size, d.file.fd)
+    p = map_aligned(MIC_CONTROL_SIZE + size, d.file.fd, 0)
     if p == NULL:
         return False
     if keep > <uint64_t>4 << 30:
