@@ -14,14 +14,26 @@ gompy_now (void)
   return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }
 
-/* What the calling thread has taken of the processor, in nanoseconds; that goes by while the machine serves us as a guest
-   of its, but not while others run here.  */
+/* What the calling thread, or the process, has taken of the processor, in nanoseconds; that goes by while the machine
+   serves us as a guest of its, but not while others run here.  */
+static inline uint64_t
+gompy_processor_ns (clockid_t clock)
+{
+  struct timespec time;
+  clock_gettime (clock, &time);
+  return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
+}
+
 static inline uint64_t
 gompy_thread_time (void)
 {
-  struct timespec time;
-  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &time);
-  return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
+  return gompy_processor_ns (CLOCK_THREAD_CPUTIME_ID);
+}
+
+static inline uint64_t
+gompy_process_time (void)
+{
+  return gompy_processor_ns (CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* A time, so many nanoseconds later.  */

@@ -91,3 +91,71 @@ def test_a_step_ends_whatever_code_its_signal_has(tmp_path: Path, words: tuple[s
     shown = "mark 2\n2 steps, sum 0\n"
     assert done.stdout == (shown + "not ours: signal 5\n" if "int3" in words else shown)
     assert done.returncode == ("int3" in words)
+
+
+READS = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "gompy/plugins/intelmic/protocol.h"
+#include "gompy/plugins/intelmic/device_marks.h"
+
+static struct mic_guards none;
+
+int
+mic_is_image_code (uintptr_t pc)
+{
+  return pc != 0;
+}
+
+static void
+on_signal (int signo, siginfo_t *info, void *context)
+{
+  unsigned mark;
+  if (!mic_marked_fault (signo, info, context, &mark))
+    _exit (1);
+}
+
+int
+main (void)
+{
+  struct sigaction a;
+  volatile char *page = mmap (NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static unsigned char marks[4096], writable[1], whole[1];
+  static struct mic_outer outer;
+  int before;
+  memset (marks, MIC_MARK_GOOD, sizeof marks);
+  marks[100] = MIC_MARK_UNSET;
+  memset (&a, 0, sizeof a);
+  a.sa_sigaction = on_signal;
+  a.sa_flags = SA_SIGINFO;
+  sigaction (SIGSEGV, &a, NULL);
+  mic_watch_marks (marks, (void *) page, 4096, &outer);
+  mic_marked_pages = (struct mic_pages){ marks, whole, writable, (char *) page, 1, &none.stay_open };
+  mic_steps = MIC_STEPS;  /* none are left: the page is given up */
+  mic_begin_marked (&none);
+  before = page[0];
+  before = mic_may_be_written (&mic_marked_pages, 0, 4096);
+  page[1] = 1;
+  printf ("%d %d\n", before, mic_may_be_written (&mic_marked_pages, 0, 4096));
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are those of x86-64")
+def test_a_page_that_is_given_up_at_a_read_is_open_to_reads(tmp_path: Path) -> None:
+    """The end of an array that is only read may lie beside what is unset: it was taken for written, and watched."""
+    (tmp_path / "reads.c").write_text(READS)
+    command = ["gcc", "-O1", "-fopenmp", "-Wall", "-Werror", "-I", str(ROOT), "reads.c", "-o", "reads"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "reads"], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "0 1\n"

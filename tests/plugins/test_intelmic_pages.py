@@ -242,7 +242,7 @@ def test_pages_are_entered_under_the_check(tools: Tools) -> None:
     done = subprocess.run(
         ["./first"], cwd=tools.work, env=environment, capture_output=True, text=True, check=True, timeout=120
     )
-    assert int(done.stdout) < (24 << 10) // 4 // 32 + 16
+    assert int(done.stdout) < (24 << 10) // 4 // 8  # not one a page, as slow huge pages may come to
 
 
 def test_less_than_a_huge_page_takes_no_huge_page(tools: Tools) -> None:

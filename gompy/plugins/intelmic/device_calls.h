@@ -77,7 +77,7 @@ mic_open_for_kernel (const void *p, size_t size, int writes, int exact, uint64_t
 	  found = mark;
 	  *where = at + (uintptr_t) mic_marked_base;
 	}
-      mic_forget_page (page);
+      mic_forget_pages (page, 4096, 1);
     }
   atomic_flag_clear (&mic_marks_busy);
   return found == MIC_MARK_STALE || all ? found : 0;

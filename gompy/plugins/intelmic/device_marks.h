@@ -126,22 +126,32 @@ mic_page_doubtful (uint64_t page)
   return (any & 0x0202020202020202ull) != 0;
 }
 
+/* Open pages for reads alone, as far as no region can write there yet.  False: they are to be opened for both.  */
+static int
+mic_open_to_reads (uint64_t page, uint64_t size)
+{
+  return page < mic_marked_size && mic_marked_pages.writable != NULL && !mic_marked_pages.writable[page / MIC_PAGE]
+         && mprotect (mic_marked_base + page, size, PROT_READ) == 0;
+}
+
 /* Nothing more is known of pages, several of the arena or one.  */
 static void
-mic_forget_pages (uint64_t page, uint64_t size)
+mic_forget_pages (uint64_t page, uint64_t size, int writes)
 {
   if (page >= mic_marked_size)
     mic_forget_bytes (mic_page_marks (page));
   else
     for (uint64_t i = 0; i < size; i += MIC_PAGE)
       mic_forget_marks (&mic_marked_pages, page + i);
-  mic_open_pages (page, size);
+  if (writes || !mic_open_to_reads (page, size))
+    mic_open_pages (page, size);
 }
 
+/* The same of one that is read.  */
 static void
 mic_forget_page (uint64_t page)
 {
-  mic_forget_pages (page, 4096);
+  mic_forget_pages (page, 4096, 0);
 }
 
 /* Whether nothing has written any of a page.  */
@@ -163,8 +173,8 @@ mic_has_company (void)
   return omp_get_active_level () != 0 || omp_get_num_teams () > 1;  /* a nested team of one has company, too */
 }
 
-/* A thread fills an array from end to end, and has come to PAGE: where nothing has used the huge page that this is in
-   from there on, it becomes one.  Where they are slow to come, the next ones are done without, then it is tried again
+/* A thread fills an array from end to end, and has come to PAGE: the huge page that this is in becomes one where
+   nothing has used its end yet.  Where they are slow to come, the next ones are done without, then it is tried again
    (huge_pages.pxi).  */
 static void
 mic_make_filled_huge (uint64_t page)
@@ -173,14 +183,10 @@ mic_make_filled_huge (uint64_t page)
   static uint64_t tried = UINT64_MAX;
   const struct mic_pages *p = &mic_marked_pages;
   uint64_t begin = page & -MIC_HUGE, end = begin + MIC_HUGE, took;
-  unsigned char there = 1;
   if (p->whole == NULL || end > mic_marked_size || begin == tried)
     return;
   tried = begin;
-  for (uint64_t i = page; i < end; i += MIC_PAGE)
-    if (p->whole[i / MIC_PAGE] != MIC_PAGE_ALL + MIC_MARK_UNSET)
-      return;
-  if (mincore (p->memory + end - MIC_PAGE, MIC_PAGE, &there) != 0 || (there & 1) || (waits && waits--))
+  if (mic_has_page (p->memory + end - MIC_PAGE) || (waits && waits--))
     return;
   took = gompy_thread_time ();
   (void) *(const volatile char *) (p->memory + page);  /* of an empty page nothing can be made */
@@ -210,7 +216,7 @@ mic_forget_filled (uint64_t page)
     mic_make_filled_huge (page);
   mic_fill_pages = (page == mic_fill_next ? mic_fill_pages : 0) + (unsigned) ((end - page) / 4096);
   mic_fill_next = end;
-  mic_forget_pages (page, end - page);
+  mic_forget_pages (page, end - page, 1);
 }
 
 /* Open a page, and those that follow it as far as nothing is doubtful there; where none is written, for reads.  */
@@ -224,7 +230,7 @@ mic_open_good (uint64_t page, int writes)
   while (end < mic_marked_size && end % MIC_OPEN_AT_ONCE != 0 && mic_page_in_use (end) && !mic_page_doubtful (end)
          && (writable == NULL || !writable[end / MIC_PAGE]))
     end += 4096;
-  if (writable != NULL && mprotect (mic_marked_base + page, end - page, PROT_READ) == 0)
+  if (writable != NULL && mic_open_to_reads (page, end - page))
     return;
   mic_open_pages (page, end - page);
 }

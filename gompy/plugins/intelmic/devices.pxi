@@ -77,6 +77,7 @@ cdef extern from *:
       struct mic_touched zones[16]; /* see first_touch.pxi */
       int no_huge;            /* see huge_pages.pxi: they are refused */
       uint64_t huge_patience; /* bytes to go on by other means after slow ones */
+      uint64_t huge_spent;    /* ns that slow ones took in the place of small pages */
       unsigned huge_waits, huge_slow; /* see huge_pages.pxi: so many 2 MiB do without, now and after a slow one */
       struct mic_control *control;
       char *memory;           /* the arena in our address space */
@@ -156,6 +157,7 @@ cdef extern from *:
         mic_touched zones[16]
         int no_huge
         uint64_t huge_patience
+        uint64_t huge_spent
         unsigned huge_waits
         unsigned huge_slow
         mic_control *control

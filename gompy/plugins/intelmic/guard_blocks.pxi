@@ -15,6 +15,11 @@ cdef inline uint64_t page_up(uint64_t n) noexcept nogil:
     return (n + GUARD_PAGE - 1) & ~(GUARD_PAGE - 1)
 
 
+cdef inline uint64_t page_up_hugely(uint64_t n) noexcept nogil:
+    """The same in huge pages: blocks that have whole ones to themselves begin where one does."""
+    return (n + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1)
+
+
 cdef inline bint is_words_block(mic_device *d, uint64_t offset) noexcept nogil:
     """Whether an offset is in the room of words.pxi."""
     return offset - d.words_begin < load64(&d.words_size, ACQUIRE)
@@ -52,6 +57,15 @@ cdef bint block_near(mic_device *d, uint64_t offset, uint64_t *start, uint64_t *
     size[0] = run.free_blocks[1]
     freed[0] = run.free_blocks[2] != 0
     return True
+
+
+cdef void run_around(mic_device *d, uint64_t offset, uint64_t *low, uint64_t *high) noexcept nogil:
+    """Where the run begins and ends that the block at an offset has to itself."""
+    cdef uint64_t base = 0 if offset < d.split else d.split
+    cdef arena *a = arena_of(d, &offset)
+    cdef uint32_t first = run_at(a, <uint32_t>(offset // ARENA_GRANULE) + 1)
+    low[0] = base + (first - 1) * ARENA_GRANULE
+    high[0] = low[0] + a.table[first].length * ARENA_GRANULE
 
 
 cdef uint64_t guarded_extent(mic_device *d, uint64_t offset) noexcept nogil:

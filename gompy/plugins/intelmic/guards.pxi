@@ -18,6 +18,7 @@ cdef extern from *:
     """
     #include "gompy/native/cpu_features.h"
     #define GUARD_IDLE_BYTES (32ull << 20) /* more would have every new block take pages that are new, too */
+    #define GUARD_ROOMY 4u      /* below this part of the memory, large blocks have whole huge pages to themselves */
     #define GUARD_WORDS 8u
     #define GUARD_SURE 8u       /* so many bytes together that are as they were filled have not been written */
     #define GUARD_SURE_SMALL 4u /* of an object of at most GUARD_SMALL bytes */
@@ -118,6 +119,7 @@ cdef extern from *:
     }
     """
     uint64_t GUARD_IDLE_BYTES
+    unsigned GUARD_ROOMY
     void mic_find_filled(const char *memory, uint64_t offset, unsigned char *unset, size_t size) nogil
     bint mic_has_filled(const char *memory, uint64_t offset, size_t size) nogil
     size_t GUARD_SMALL
@@ -175,7 +177,7 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
         return ~<uint64_t>0
     if wanted <= ARENA_SMALL:
         wanted = ARENA_SMALL + 1  # a run, not a part of one
-    offset = arena_alloc(a, wanted)
+    offset = arena_alloc(a, page_up_hugely(wanted) if a == &d.large and a.in_use < a.size // GUARD_ROOMY else wanted)
     if offset == ~<uint64_t>0 and a == &d.small:
         a = &d.large
         offset = arena_alloc(a, wanted)
@@ -190,8 +192,10 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
     if a == &d.large:
         offset += d.split
     start = offset + inside
-    if size >= FIRST_SIZE and later:
+    if later and size >= FIRST_SIZE:
         note_block(d, start, size, fresh)
+    if later and (offset | run.length * ARENA_GRANULE) % HUGE_PAGE == 0:
+        reuse_hugely(d, run, offset, fresh)
     if d.preload[0]:
         open_pages(d, offset, room + GUARD_PAGE, False)
         open_pages(d, start, size, True)
@@ -209,13 +213,16 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
     return start
 
 
+cdef bint may_be_unset(mic_device *d, uint64_t offset, size_t n) noexcept nogil:
+    """Whether find_unset may find any."""
+    about_to_read(d, offset, n)
+    return n <= GUARD_SMALL or d.control.exact or mic_has_filled(d.memory, offset, n)  # no row of GUARD_SURE bytes
+
+
 cdef void find_unset(mic_device *d, uint64_t offset, unsigned char *unset, size_t n) noexcept nogil:
     """Which bytes nothing has written since their block was allocated; what is not certain is left out."""
     cdef size_t i
     about_to_read(d, offset, n)
-    if n > GUARD_SMALL and d.control.exact == 0 and not mic_has_filled(d.memory, offset, n):
-        memset(unset, 0, n)  # no row of GUARD_SURE bytes
-        return
     mic_find_filled(d.memory, offset, unset, n)
     if d.control.exact == 0:
         mic_leave_sure(unset, offset, n)

@@ -12,7 +12,30 @@
 #endif
 #define MIC_HUGE (2ull << 20)
 #define MIC_HUGE_NS 800000ull /* for one, of the thread's time; as much in small pages takes as long */
+#define MIC_HUGE_SHARE 32u    /* of the program's time, for slow ones in the place of small pages that are there */
+#define MIC_HUGE_REUSED 4u    /* times that memory was given out again as it was before */
 #define MIC_MOST_WAITING 127u /* huge pages that are done without, one after another, where they are slow to come */
+
+/* Whether the device's file has a page, PAGE where it is mapped here.  */
+static inline int
+mic_has_page (const char *page)
+{
+  unsigned char there;
+  return mincore ((void *) (uintptr_t) page, 4096, &there) != 0 || (there & 1);
+}
+
+/* Whether it has all that one huge page could take the place of.  */
+static inline int
+mic_has_pages (const char *begin)
+{
+  unsigned char there[MIC_HUGE / 4096];
+  if (mincore ((void *) (uintptr_t) begin, MIC_HUGE, there) != 0)
+    return 0;
+  for (size_t i = 0; i < sizeof there; i++)
+    if (!(there[i] & 1))
+      return 0;
+  return 1;
+}
 
 /* Map a file from OFFSET on at a multiple of MIC_HUGE, as huge pages need.  NULL: impossible.  */
 static inline void *

@@ -16,6 +16,10 @@ cdef extern from *:
     uint64_t HUGE_NS "MIC_HUGE_NS"
     uint64_t MANY_BLOCKS "MIC_MANY_BLOCKS"
     unsigned MOST_WAITING "MIC_MOST_WAITING"
+    uint64_t HUGE_SHARE "MIC_HUGE_SHARE"
+    uint64_t HUGE_REUSED "MIC_HUGE_REUSED"
+    bint has_pages "mic_has_pages"(const char *begin) nogil
+    bint has_page "mic_has_page"(const char *page) nogil
     void touch_byte "mic_touch_byte"(const char *p) nogil
 
 
@@ -53,3 +57,28 @@ cdef void grow_hugely(mic_device *d, uint64_t offset) noexcept nogil:
         d.huge_slow >>= 1
         return
     d.huge_waits = d.huge_slow
+
+
+cdef void reuse_hugely(mic_device *d, arena_granule *run, uint64_t offset, bint fresh) noexcept nogil:
+    """A run at an offset, whole huge pages, is given out; fresh: it has no pages as yet.  Make huge ones of small ones.
+
+    Its pages are closed and opened each time (guards.pxi), which takes a hundredth of the time then.  So that is worth
+    it once they are used again and again; it takes no more memory, where all of them are there.
+    """
+    cdef uint64_t *times = &run.free_blocks[3]
+    cdef uint64_t *next = &run.free_blocks[4]  # how much of it has been looked at
+    cdef uint64_t *length = &run.free_blocks[5]
+    cdef uint64_t bytes = run.length * ARENA_GRANULE, begin
+    if fresh or length[0] != bytes:
+        times[0] = next[0] = 0
+        length[0] = bytes
+    times[0] += 1
+    while times[0] > HUGE_REUSED and next[0] + HUGE_PAGE <= bytes and not d.no_huge and \
+            d.huge_spent <= process_ns() // HUGE_SHARE:
+        begin = thread_ns()
+        if has_pages(d.memory + offset + next[0]) and not make_huge(d, offset + next[0], HUGE_PAGE):
+            next[0] = bytes
+            return
+        begin = thread_ns() - begin
+        d.huge_spent += begin if begin > 2 * HUGE_NS else 0  # of small ones that are there it takes longer
+        next[0] += HUGE_PAGE

@@ -11,8 +11,8 @@
 #                  what faults would take.
 #
 # Huge pages may be slow to come: where memory is in pieces, or where this is a virtual machine whose own memory isn't
-# there yet (several ms each).  So a few are tried, with a look at the thread's time; if they are slow, the next ones are tried
-# further on.  Where they are refused (old kernels, limits of a group of processes), it is write ().
+# there yet (several ms each).  So a few are tried, with a look at the thread's time; if they are slow, the next
+# ones are tried further on.  Where they are refused (old kernels, limits of a group of processes), it is write ().
 
 cdef extern from *:
     """
@@ -41,6 +41,7 @@ cdef struct fresh_copy:
     const char *what
     size_t n
     size_t done
+    uint64_t low, high  # offsets: nothing else lies in there, as blocks are closed until they are used (guards.pxi)
     size_t entered  # what the device has been asked to enter in its page tables
     uint32_t asked  # by this request
     bint asking
@@ -61,27 +62,55 @@ cdef void enter_meanwhile(fresh_copy *c) noexcept nogil:
         c.entered = c.done
 
 
+cdef bint make_huge_in_time(mic_device *d, uint64_t offset, size_t n, bint *slow) noexcept nogil:
+    """make_huge, and what is to be known of how long it takes."""
+    cdef uint64_t begin = thread_ns(), patience
+    if not make_huge(d, offset, n):
+        d.no_huge = errno == EINVAL  # the kernel can't, or shall not
+        d.huge_patience = MOST_PATIENCE
+        return False
+    patience = load64(&d.huge_patience, RELAXED)  # read once: other threads copy, too
+    slow[0] = thread_ns() - begin > n // HUGE_PAGE * HUGE_NS
+    if slow[0]:
+        patience = min(max(2 * patience, FIRST_PATIENCE), MOST_PATIENCE)
+    else:
+        patience -= min(patience, n)
+    store64(&d.huge_patience, patience, RELAXED)
+    return True
+
+
+cdef void copy_some(fresh_copy *c, size_t n) noexcept nogil:
+    """Copy the next n bytes."""
+    memcpy(c.device.memory + c.offset + c.done, c.what + c.done, n)
+    c.done += n
+    enter_meanwhile(c)
+
+
+cdef bint copy_to_part(fresh_copy *c, size_t n) noexcept nogil:
+    """Copy n bytes to a new huge page of which they are a part.  False, without an effect: it is not to be one."""
+    cdef mic_device *d = c.device
+    cdef uint64_t page = (c.offset + c.done) & ~(HUGE_PAGE - 1)
+    cdef bint slow = False
+    if page < c.low or page + HUGE_PAGE > c.high or d.no_huge or d.huge_patience:
+        return False
+    if not has_page(d.memory + page + HUGE_PAGE - 4096) and not make_huge_in_time(d, page, HUGE_PAGE, &slow):
+        return False
+    copy_some(c, n)
+    return True
+
+
 cdef void copy_hugely(fresh_copy *c) noexcept nogil:
     """Copy to new huge pages as long as they come fast."""
     cdef mic_device *d = c.device
     cdef size_t part = HUGE_PAGE
-    cdef uint64_t begin, patience
+    cdef bint slow = False
     while c.n - c.done >= HUGE_PAGE and not d.no_huge:
         part = min(part, (c.n - c.done) & ~(HUGE_PAGE - 1))
-        begin = thread_ns()
-        if not make_huge(d, c.offset + c.done, part):
-            d.no_huge = errno == EINVAL  # the kernel can't, or shall not
-            d.huge_patience = MOST_PATIENCE
+        if not make_huge_in_time(d, c.offset + c.done, part, &slow):
             return
-        begin = thread_ns() - begin
-        memcpy(d.memory + c.offset + c.done, c.what + c.done, part)
-        c.done += part
-        enter_meanwhile(c)
-        if begin > part // HUGE_PAGE * HUGE_NS:
-            d.huge_patience = min(max(2 * d.huge_patience, FIRST_PATIENCE), MOST_PATIENCE)
+        copy_some(c, part)
+        if slow:
             return
-        patience = load64(&d.huge_patience, RELAXED)  # read once: other threads copy, too
-        store64(&d.huge_patience, patience - min(patience, part), RELAXED)
         part = min(2 * part, HUGE_STEP)
 
 
@@ -103,9 +132,7 @@ cdef void write_first(fresh_copy *c, size_t n) noexcept nogil:
         madvise(d.memory + begin, c.offset + c.done - begin, MADV_POPULATE_READ)
         enter_meanwhile(c)
     if c.done < end:
-        memcpy(d.memory + c.offset + c.done, c.what + c.done, end - c.done)
-        c.done = end
-        enter_meanwhile(c)
+        copy_some(c, end - c.done)
 
 
 cdef void copy_fresh(mic_device *d, uint64_t offset, const char *what, size_t n) noexcept nogil:
@@ -117,11 +144,17 @@ cdef void copy_fresh(mic_device *d, uint64_t offset, const char *what, size_t n)
     c.offset = offset
     c.what = what
     c.n = n
+    if d.marks != NULL:
+        run_around(d, offset, &c.low, &c.high)
     while c.done < n:
         part = <size_t>(-(offset + c.done) & (HUGE_PAGE - 1))  # to the next huge page
         if part == 0:
             copy_hugely(&c)
+            if 0 < n - c.done < HUGE_PAGE and copy_to_part(&c, n - c.done):
+                break
             part = max(d.huge_patience, HUGE_PAGE) & ~(HUGE_PAGE - 1)
+        elif copy_to_part(&c, min(part, n - c.done)):
+            continue
         if d.no_huge or n - c.done < part + HUGE_PAGE:
             part = n - c.done
         write_first(&c, part)

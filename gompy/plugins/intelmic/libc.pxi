@@ -16,7 +16,7 @@ from posix.unistd cimport (
 from gompy.native.atomics cimport (
     ACQUIRE, RELAXED, RELEASE, SEQ_CST, add32, and32, cas32, cas64, clz64, ctz64, exchange32, load32, load64, load8,
     or32, or64, store32, store64, store8)
-from gompy.native.clock cimport now_ns, thread_ns
+from gompy.native.clock cimport now_ns, process_ns, thread_ns
 from gompy.native.descriptors cimport (
     O_CREAT, O_EXCL, O_RDONLY, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept,
     gompy_memfd, gompy_path_of,

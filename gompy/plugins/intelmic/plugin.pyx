@@ -329,6 +329,12 @@ cdef public bint gompy_find_unset(int number, uintptr_t start, unsigned char *un
     return True
 
 
+cdef public bint gompy_may_be_unset(int number, uintptr_t start, size_t size) noexcept nogil:
+    """Whether gompy_find_unset may find some.  Not part of GCC's interface."""
+    cdef mic_device *d = device_of(number)
+    return in_arena(d, <void *>start, size) and may_be_unset(d, start - d.base, size)
+
+
 cdef public bint gompy_may_be_written(int number, uintptr_t start, size_t size) noexcept nogil:
     """Whether regions may have written some of the device's memory since its block was allocated.
 

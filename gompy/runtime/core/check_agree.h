@@ -54,6 +54,8 @@ gompy_note_unset (struct gompy_tracked *t, size_t begin, size_t end)
   for (size_t n, at = begin; at < end; at += n)
     {
       n = end - at < GOMPY_PART ? end - at : GOMPY_PART;
+      if (!gompy_may_be_unset (t->device, t->target + at, n))
+        continue;
       if (!gompy_find_unset (t->device, t->target + at, gompy_part, n))
         return;
       if (memchr (gompy_part, 1, n) == NULL)

@@ -12,6 +12,7 @@ cdef extern from "core/check_stale.h" nogil:
     void (*gompy_release_held)() noexcept nogil
     int (*gompy_hash_target)(int device, uintptr_t target, size_t size, uint64_t *hash) noexcept nogil
     int (*gompy_may_be_written)(int device, uintptr_t target, size_t size) noexcept nogil
+    int (*gompy_may_be_unset)(int device, uintptr_t target, size_t size) noexcept nogil
     int (*gompy_new_contents)(int device, uintptr_t target, unsigned char *to, size_t size) noexcept nogil
     int gompy_watch_handles
     int gompy_holds
@@ -101,6 +102,10 @@ cdef int left_side(int number, uintptr_t target, unsigned char *stale, size_t si
 
 cdef int unset_side(int number, uintptr_t target, unsigned char *unset, size_t size) noexcept nogil:
     return device_find_unset(&devices[number], target, unset, size)
+
+
+cdef int is_unset_side(int number, uintptr_t target, size_t size) noexcept nogil:
+    return device_may_be_unset(&devices[number], target, size)
 
 
 cdef int is_written_side(int number, uintptr_t target, size_t size) noexcept nogil:
@@ -418,11 +423,13 @@ cdef void follow_sides() noexcept nogil:
     """The run is checked."""
     global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_find_unset, gompy_tracking, gompy_stale_begun
     global gompy_hash_target, gompy_release_held, gompy_may_be_written, gompy_new_contents
+    global gompy_may_be_unset
     gompy_peek = peek_side
     gompy_release_held = release_held
     gompy_hash_target = hash_side
     gompy_is_looked_at = is_looked_at
     gompy_may_be_written = is_written_side
+    gompy_may_be_unset = is_unset_side
     gompy_new_contents = new_side
     gompy_mark = mark_side
     gompy_left = left_side

@@ -99,6 +99,8 @@ static gompy_peek_fn gompy_peek;
 static gompy_mark_fn gompy_mark, gompy_left, gompy_find_unset;
 static __thread int gompy_holds;  /* 1 + the device whose memory stays open while the thread's construct runs */
 static void (*gompy_release_held) (void);  /* that memory needs not stay open any longer */
+/* Whether there may be bytes that gompy_find_unset finds.  */
+static int (*gompy_may_be_unset) (int device, uintptr_t target, size_t size);
 /* Whether regions may have written it; what it had when it was allocated.  */
 static int (*gompy_may_be_written) (int device, uintptr_t target, size_t size);
 static int (*gompy_new_contents) (int device, uintptr_t target, unsigned char *to, size_t size);

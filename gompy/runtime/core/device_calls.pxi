@@ -179,6 +179,11 @@ cdef bint device_find_unset(DeviceDescr *dev, uintptr_t start, unsigned char *un
     return dev.ops.find_unset != NULL and dev.ops.find_unset(dev.target_id, start, unset, size)
 
 
+cdef bint device_may_be_unset(DeviceDescr *dev, uintptr_t start, size_t size) noexcept nogil:
+    """Whether there may be such bytes."""
+    return dev.ops.may_be_unset == NULL or dev.ops.may_be_unset(dev.target_id, start, size)
+
+
 cdef bint device_may_be_written(DeviceDescr *dev, uintptr_t start, size_t size) noexcept nogil:
     """Whether regions may have written some of it, as far as that can be told."""
     return dev.ops.may_be_written == NULL or dev.ops.may_be_written(dev.target_id, start, size)

@@ -115,6 +115,7 @@ cdef void find_checks(void *handle, PluginOps *ops) noexcept nogil:
     ops.stale_left = <ops_stale_fn> dlsym(handle, b"gompy_stale_left")
     ops.find_unset = <ops_stale_fn> dlsym(handle, b"gompy_find_unset")
     ops.may_be_written = <ops_written_fn> dlsym(handle, b"gompy_may_be_written")
+    ops.may_be_unset = <ops_written_fn> dlsym(handle, b"gompy_may_be_unset")
     ops.new_contents = <ops_stale_fn> dlsym(handle, b"gompy_new_contents")
     ops.use_memory = <ops_use_fn> dlsym(handle, b"gompy_use_memory")
     ops.hold_memory = <ops_hold_fn> dlsym(handle, b"gompy_hold_memory")

@@ -215,7 +215,8 @@ cdef struct PluginOps:
     ops_alloc_fn alloc_words  # gompy_alloc_words, or NULL
     ops_stale_fn mark_stale  # gompy_mark_stale and gompy_stale_left, or NULL
     ops_stale_fn stale_left
-    ops_stale_fn find_unset  # gompy_find_unset, or NULL
+    ops_stale_fn find_unset  # gompy_find_unset and gompy_may_be_unset, or NULL
+    ops_written_fn may_be_unset
     ops_written_fn may_be_written  # gompy_may_be_written, or NULL
     ops_stale_fn new_contents  # gompy_new_contents, or NULL
     ops_use_fn use_memory  # gompy_use_memory, or NULL
