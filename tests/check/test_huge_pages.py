@@ -1,7 +1,8 @@
-"""`gompy run --check` of a program whose arrays have huge pages of their own (MAP_HUGETLB)."""
+"""`gompy run --check` and huge pages: the program's own (MAP_HUGETLB), and those of arrays that are mapped often."""
 
 from __future__ import annotations
 
+import platform
 import re
 import subprocess
 from pathlib import Path
@@ -42,3 +43,70 @@ def test_memory_of_huge_pages_is_not_watched(tmp_path: Path) -> None:
     if done.returncode == 77:
         pytest.skip("others have the huge pages")
     assert (done.stdout, done.stderr, done.returncode) == ("1\n", "", 0)
+
+
+AGAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define N (1 << 21)
+static long
+huge (void)
+{
+  char line[200];
+  long kib = 0;
+  FILE *f = fopen ("/proc/self/smaps_rollup", "r");
+  while (f && fgets (line, sizeof line, f))
+    sscanf (line, "AnonHugePages: %ld", &kib);
+  if (f)
+    fclose (f);
+  return kib;
+}
+
+int
+main (int argc, char **argv)
+{
+  int changes = argc > 1, *a = malloc (N * sizeof *a), *b = malloc (N * sizeof *b), wrong = 0, sum = 0;
+  for (int i = 0; i < N; i++)
+    a[i] = i % 7;
+  for (int round = 0; round < 20; round++)
+    {
+      if (changes || round == 13)
+        a[round * 100003] += 100;
+#pragma omp target data map(to : a[:N]) map(from : b[:N])
+      {
+#pragma omp target teams distribute parallel for
+        for (int i = 0; i < N; i++)
+          b[i] = a[i] + round;
+      }
+      for (int i = 0; i < N; i++)
+        wrong += b[i] != a[i] + round;
+    }
+  printf ("%d %d\n", wrong, huge () > 0);
+  fflush (stdout);
+#pragma omp target data map(to : a[:N]) map(from : b[:N])
+  {
+    a[N / 2] = 1000;
+#pragma omp target map(tofrom : sum)
+    for (int i = 0; i < N; i++)
+      b[i] = 0, sum += a[i];
+    wrong = b[N / 3];
+  }
+  return sum + wrong == 0;
+}
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["changes"]])
+def test_arrays_that_are_mapped_again_and_again(tmp_path: Path, words: list[str]) -> None:
+    """They get huge pages; what changes is seen as before."""
+    release = [int(number) for number in re.findall(r"\d+", platform.release())[:2]]
+    if release < [6, 11] or not Path("/sys/kernel/mm/transparent_hugepage").exists():
+        pytest.skip("this system is not asked for huge pages")
+    (tmp_path / "prog.c").write_text(AGAIN)
+    subprocess.run([BIN / "gompcc", "-g", "-O1", "-fopenmp", "prog.c", "-o", "prog"], check=True, cwd=tmp_path)
+    command = [BIN / "gompy", "run", "--device", "intelmic", "--check", "./prog", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout == "0 1\n"
+    assert "reads a (byte 4194304 of 8388608), which the host has changed since it was copied there" in done.stderr
+    assert "the host reads b (byte 2796200 of 8388608), which device 0 has changed" in done.stderr

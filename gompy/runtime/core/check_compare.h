@@ -3,6 +3,8 @@
 #ifndef GOMPY_CHECK_COMPARE_H
 #define GOMPY_CHECK_COMPARE_H
 
+#define GOMPY_IN_PLACE (1u << 20) /* bytes */
+
 /* Loops over bytes that the compiler is to make vectors of, whatever the rest is compiled with.  */
 #define GOMPY_VECTORS __attribute__ ((optimize ("O3"), noinline))
 
@@ -50,11 +52,46 @@ gompy_is_as_had (struct gompy_tracked *t, size_t at, const unsigned char *conten
   return 0;
 }
 
+/* Whether memory can be read where it is: it is the program's own, and no other thread may give it back meanwhile.  To
+   ask is worth it for much of it, of which copies are read otherwise.  */
+static int
+gompy_can_read_in_place (uintptr_t begin, uintptr_t end)
+{
+  struct gompy_mapping_query query;
+  uintptr_t at = begin & -GOMPY_PAGE;
+  int fd, plain = 1;
+  if (end - begin < GOMPY_IN_PLACE || gompy_count_threads () != 1
+      || (fd = gompy_open ("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)) < 0)
+    return 0;
+  gompy_need_held (begin, end - begin);
+  for (; plain && at < end; at = query.end)
+    plain = gompy_ask_mapping (fd, at, &query) && (query.flags & 15) == GOMPY_MAPPING_RW_PRIVATE && query.inode == 0;
+  close (fd);
+  if (!plain || !gompy_has_guards (begin & -GOMPY_PAGE))
+    return plain;
+  if ((fd = gompy_open ("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0)) < 0)
+    return 0;
+  plain = !gompy_may_be_guarded (fd, begin & -GOMPY_PAGE, (end + GOMPY_PAGE - 1) & -GOMPY_PAGE);
+  close (fd);
+  return plain;
+}
+
+/* Whether a part of the program's hashes to what both sides had.  */
+static int
+gompy_host_is_hashed (const struct gompy_tracked *t, size_t at, int *in_place)
+{
+  if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_HASHED))
+    return 0;
+  if (*in_place < 0)
+    *in_place = gompy_can_read_in_place (t->host, t->host + t->size);
+  return *in_place && gompy_is_hashed (t, at, (const void *) (t->host + at));
+}
+
 /* What the program has changed; it may have given the memory back, too.  */
 static int
 gompy_find_stale (struct gompy_tracked *t)
 {
-  int any = 0;
+  int any = 0, in_place = -1;
   size_t n;
   if (!gompy_has_parts ())
     return 0;
@@ -69,7 +106,8 @@ gompy_find_stale (struct gompy_tracked *t)
           continue;
         }
       *part = (*part & ~GOMPY_PART_STALE) | GOMPY_PART_SAME;
-      if (!gompy_read_host (gompy_host_part, t->host + at, n) || gompy_is_as_had (t, at, gompy_host_part, n))
+      if (gompy_host_is_hashed (t, at, &in_place) || !gompy_read_host (gompy_host_part, t->host + at, n)
+          || gompy_is_as_had (t, at, gompy_host_part, n))
         {
           if (t->stale != NULL)
             memset (t->stale + at, 0, n);

@@ -136,6 +136,7 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
 
 #include "check_parts.h"
 #include "check_heap.h"
+#include "check_huge.h"
 
 /* Whether [AT, AT + SIZE) has bytes of a range, which begins at BASE on that side; those are [*BEGIN, *END) then.  */
 static int
@@ -212,6 +213,8 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
   if (size == 0 || gompy_track_count == GOMPY_TRACKED || gompy_tracked_bytes + size > GOMPY_TRACKED_BYTES
       || !gompy_has_time (size) || (t = gompy_room_get (sizeof *t)) == NULL)
     return;
+  if (fresh)
+    gompy_note_mapped (host, size);
   t->host = host;
   t->target = target;
   t->size = size;

@@ -197,6 +197,27 @@ gompy_noted_range (uintptr_t start, size_t size, int make)
   return e;
 }
 
+/* The kernel is to note nothing for now of ranges that have bytes of [BEGIN, END).  The next time that one is hashed that
+   begins again.  */
+static void
+gompy_forget_noted (uintptr_t begin, uintptr_t end)
+{
+  if (pthread_mutex_trylock (&gompy_noted_lock) != 0)
+    return;
+  for (unsigned i = 0; i < GOMPY_NOTED; i++)
+    {
+      struct gompy_noted *e = &gompy_noteds[i];
+      uintptr_t first = e->start & -GOMPY_NOTED_PAGE;
+      struct uffdio_writeprotect range = { { first, (e->start + e->size - first + GOMPY_NOTED_PAGE - 1)
+                                                    & -GOMPY_NOTED_PAGE }, 0 };
+      if (!e->on || e->start >= end || begin >= e->start + e->size || !gompy_still_ours (&gompy_noter))
+        continue;
+      e->on = 0;
+      ioctl (gompy_noter.fd, UFFDIO_WRITEPROTECT, &range);
+    }
+  pthread_mutex_unlock (&gompy_noted_lock);
+}
+
 /* Bring what is known of a range up to date, where the kernel notes that.  False: all of it is to be hashed.  */
 static int
 gompy_noted_now (struct gompy_noted *e)
