@@ -186,7 +186,8 @@ mic_make_filled_huge (uint64_t page)
   if (p->whole == NULL || end > mic_marked_size || begin == tried)
     return;
   tried = begin;
-  if (mic_has_page (p->memory + end - MIC_PAGE) || (waits && waits--))
+  if (!mic_page_in_use (begin + MIC_HUGE_PART - MIC_PAGE) || mic_has_page (p->memory + end - MIC_PAGE)
+      || (waits && waits--))
     return;
   took = gompy_thread_time ();
   (void) *(const volatile char *) (p->memory + page);  /* of an empty page nothing can be made */

@@ -59,13 +59,13 @@ cdef bint block_near(mic_device *d, uint64_t offset, uint64_t *start, uint64_t *
     return True
 
 
-cdef void run_around(mic_device *d, uint64_t offset, uint64_t *low, uint64_t *high) noexcept nogil:
-    """Where the run begins and ends that the block at an offset has to itself."""
-    cdef uint64_t base = 0 if offset < d.split else d.split
-    cdef arena *a = arena_of(d, &offset)
-    cdef uint32_t first = run_at(a, <uint32_t>(offset // ARENA_GRANULE) + 1)
-    low[0] = base + (first - 1) * ARENA_GRANULE
-    high[0] = low[0] + a.table[first].length * ARENA_GRANULE
+cdef void block_around(mic_device *d, uint64_t offset, uint64_t *low, uint64_t *high) noexcept nogil:
+    """Where the run of the block at an offset begins, and where the block ends; nothing else lies in the run."""
+    cdef uint64_t size = 0
+    cdef bint freed = False
+    if block_near(d, offset, high, &size, &freed):
+        low[0] = high[0] & ~(ARENA_GRANULE - 1)
+        high[0] += size
 
 
 cdef uint64_t guarded_extent(mic_device *d, uint64_t offset) noexcept nogil:

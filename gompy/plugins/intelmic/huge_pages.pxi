@@ -13,6 +13,7 @@ cdef extern from *:
     """
     int MADV_COLLAPSE
     uint64_t HUGE_PAGE "MIC_HUGE"
+    uint64_t HUGE_PART "MIC_HUGE_PART"
     uint64_t HUGE_NS "MIC_HUGE_NS"
     uint64_t MANY_BLOCKS "MIC_MANY_BLOCKS"
     unsigned MOST_WAITING "MIC_MOST_WAITING"

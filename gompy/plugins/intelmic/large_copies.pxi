@@ -41,7 +41,7 @@ cdef struct fresh_copy:
     const char *what
     size_t n
     size_t done
-    uint64_t low, high  # offsets: nothing else lies in there, as blocks are closed until they are used (guards.pxi)
+    uint64_t low, high  # offsets: of the run, as its pages are closed until they are used (guards.pxi), and of its block
     size_t entered  # what the device has been asked to enter in its page tables
     uint32_t asked  # by this request
     bint asking
@@ -91,7 +91,7 @@ cdef bint copy_to_part(fresh_copy *c, size_t n) noexcept nogil:
     cdef mic_device *d = c.device
     cdef uint64_t page = (c.offset + c.done) & ~(HUGE_PAGE - 1)
     cdef bint slow = False
-    if page < c.low or page + HUGE_PAGE > c.high or d.no_huge or d.huge_patience:
+    if page < c.low or page + HUGE_PART > c.high or d.no_huge or d.huge_patience:
         return False
     if not has_page(d.memory + page + HUGE_PAGE - 4096) and not make_huge_in_time(d, page, HUGE_PAGE, &slow):
         return False
@@ -145,7 +145,7 @@ cdef void copy_fresh(mic_device *d, uint64_t offset, const char *what, size_t n)
     c.what = what
     c.n = n
     if d.marks != NULL:
-        run_around(d, offset, &c.low, &c.high)
+        block_around(d, offset, &c.low, &c.high)
     while c.done < n:
         part = <size_t>(-(offset + c.done) & (HUGE_PAGE - 1))  # to the next huge page
         if part == 0:
