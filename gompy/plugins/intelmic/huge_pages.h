@@ -11,7 +11,7 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1 */
 #endif
 #define MIC_HUGE (2ull << 20)
-#define MIC_HUGE_PART (MIC_HUGE / 4 * 3) /* a block that has less of one goes without: that would be memory for nothing */
+#define MIC_HUGE_PART (MIC_HUGE / 4 * 3) /* a block that has less of one goes without: it would be memory for nothing */
 #define MIC_HUGE_NS 800000ull /* for one, of the thread's time; as much in small pages takes as long */
 #define MIC_HUGE_SHARE 32u    /* of the program's time, for slow ones in the place of small pages that are there */
 #define MIC_HUGE_REUSED 4u    /* times that memory was given out again as it was before */

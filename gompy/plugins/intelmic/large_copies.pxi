@@ -41,7 +41,7 @@ cdef struct fresh_copy:
     const char *what
     size_t n
     size_t done
-    uint64_t low, high  # offsets: of the run, as its pages are closed until they are used (guards.pxi), and of its block
+    uint64_t low, high  # where the run begins, as pages are closed until they are used (guards.pxi); its block's end
     size_t entered  # what the device has been asked to enter in its page tables
     uint32_t asked  # by this request
     bint asking

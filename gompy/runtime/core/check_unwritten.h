@@ -197,8 +197,8 @@ gompy_noted_range (uintptr_t start, size_t size, int make)
   return e;
 }
 
-/* The kernel is to note nothing for now of ranges that have bytes of [BEGIN, END).  The next time that one is hashed that
-   begins again.  */
+/* The kernel is to note nothing for now of ranges that have bytes of [BEGIN, END).  The next time that one is hashed
+   that begins again.  */
 static void
 gompy_forget_noted (uintptr_t begin, uintptr_t end)
 {
