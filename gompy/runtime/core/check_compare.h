@@ -40,6 +40,17 @@ gompy_mark_newer (unsigned char *restrict newer, const unsigned char *restrict d
   return any;
 }
 
+/* The same where the host has what both had, HAD, and nothing was copied unset.  */
+static GOMPY_VECTORS int
+gompy_mark_differing (unsigned char *restrict newer, const unsigned char *restrict device,
+                      const unsigned char *restrict had, size_t n)
+{
+  unsigned char any = 0;
+  for (size_t i = 0; i < n; i++)
+    any |= newer[i] = device[i] != had[i] ? GOMPY_NEWER : 0;
+  return any;
+}
+
 /* Whether a side's contents are those that both had; what those were is kept then if they are not.  */
 static int
 gompy_is_as_had (struct gompy_tracked *t, size_t at, const unsigned char *contents, size_t n)
@@ -152,19 +163,28 @@ gompy_is_target (int device, uint64_t word)
   return 0;
 }
 
+/* Between which addresses such words are.  */
+static void
+gompy_target_bounds (uint64_t *low, uint64_t *high)
+{
+  *low = UINT64_MAX;
+  *high = 0;
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      const struct gompy_tracked *t = gompy_tracks[i];
+      *low = t->target < *low ? t->target : *low;
+      *high = t->target + t->size > *high ? t->target + t->size : *high;
+    }
+  *low -= GOMPY_NEAR < *low ? GOMPY_NEAR : *low;
+  *high += GOMPY_NEAR;
+}
+
 /* Pointers differ on both sides, and nobody has written them.  AT: where the part begins that was looked at last.  */
 static void
 gompy_skip_pointers (struct gompy_tracked *t, size_t at, size_t n)
 {
-  uint64_t word, low = UINT64_MAX, high = 0;
-  for (unsigned i = 0; i < gompy_track_count; i++)
-    {
-      low = gompy_tracks[i]->target < low ? gompy_tracks[i]->target : low;
-      high = gompy_tracks[i]->target + gompy_tracks[i]->size > high ? gompy_tracks[i]->target + gompy_tracks[i]->size
-                                                                    : high;
-    }
-  low -= GOMPY_NEAR < low ? GOMPY_NEAR : low;
-  high += GOMPY_NEAR;
+  uint64_t word, low, high;
+  gompy_target_bounds (&low, &high);
   for (size_t i = -(t->host + at) & 7; i + 8 <= n; i += 8)
     {
       memcpy (&word, gompy_part + i, 8);
@@ -179,34 +199,64 @@ gompy_skip_pointers (struct gompy_tracked *t, size_t at, size_t n)
     }
 }
 
+/* Whether CONTENTS of the part that begins at AT may have any.  */
+static GOMPY_VECTORS int
+gompy_may_point (const struct gompy_tracked *t, const unsigned char *contents, size_t at, size_t n)
+{
+  uint64_t low, high, word;
+  unsigned any = 0;
+  gompy_target_bounds (&low, &high);
+  for (size_t i = -(t->host + at) & 7; i + 8 <= n; i += 8)
+    {
+      memcpy (&word, contents + i, 8);
+      any |= word - low < high - low;
+    }
+  return any != 0;
+}
+
 /* What the device has written of a part, [AT, AT + N), since both sides agreed.  */
 static void
 gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
 {
-  if (t->parts[at / GOMPY_PART] & GOMPY_PART_BARE)
+  unsigned char *part = &t->parts[at / GOMPY_PART];
+  int as_now, has;
+  if (*part & GOMPY_PART_BARE)
     gompy_keep_bare (t, at);
-  t->parts[at / GOMPY_PART] &= ~GOMPY_PART_UNKNOWN;
+  *part &= ~GOMPY_PART_UNKNOWN;
   if (gompy_is_as_hashed (t, at))
     {
+      *part &= ~GOMPY_PART_LEFT;
       gompy_clear_newer (t, at, at + n);
       return;
     }
-  gompy_keep_part (t, at);
-  if (!gompy_peek (t->device, gompy_part, t->target + at, n))
+  as_now = gompy_keep_part (t, at) && !t->unset;
+  has = gompy_device_has (t, at, gompy_part, n);
+  *part &= ~GOMPY_PART_LEFT;
+  if (!has)
     return;
   if ((!t->unset && memcmp (gompy_part, t->device_had + at, n) == 0)
-      || !gompy_read_host (gompy_host_part, t->host + at, n))
+      || (!as_now && !gompy_read_host (gompy_host_part, t->host + at, n)))
     {
       gompy_clear_newer (t, at, at + n);
       return;
     }
   gompy_have_newer (t, at);
-  if (!gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n))
+  if (!(as_now ? gompy_mark_differing (t->newer + at, gompy_part, t->host_had + at, n)
+               : gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n)))
     {
-      t->parts[at / GOMPY_PART] &= ~GOMPY_PART_NEWER;
+      *part &= ~GOMPY_PART_NEWER;
       return;
     }
   gompy_skip_pointers (t, at, n);
+}
+
+/* Compare what is left of a range in [BEGIN, END) of it.  */
+static void
+gompy_look_at_left (struct gompy_tracked *t, size_t begin, size_t end)
+{
+  for (size_t at = begin / GOMPY_PART * GOMPY_PART; at < end; at += GOMPY_PART)
+    if (t->parts[at / GOMPY_PART] & GOMPY_PART_LEFT)
+      gompy_compare_part (t, at, gompy_part_size (t, at));
 }
 
 /* In the first END bytes.  */

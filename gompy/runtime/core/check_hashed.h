@@ -98,28 +98,42 @@ gompy_find_unwritten (struct gompy_tracked *t)
   pthread_mutex_unlock (&gompy_noted_lock);
 }
 
-/* Keep what both sides had of the part that begins at AT.  */
-static void
+/* The device's contents of the part that begins at AT, or of the first N bytes of it.  */
+static int
+gompy_device_has (const struct gompy_tracked *t, size_t at, void *to, size_t n)
+{
+  if (t->parts[at / GOMPY_PART] & GOMPY_PART_LEFT)
+    {
+      memcpy (to, t->newer + at, n);
+      return 1;
+    }
+  return !t->gone && gompy_peek (t->device, to, t->target + at, n);
+}
+
+/* Keep what both sides had of the part that begins at AT.  Whether it is known that the host has that now.  */
+static int
 gompy_keep_part (struct gompy_tracked *t, size_t at)
 {
   unsigned char *part = &t->parts[at / GOMPY_PART], *had = t->host_had + at;
   size_t n = gompy_part_size (t, at);
+  int as_now;
   if (*part & GOMPY_PART_BARE)
     gompy_keep_bare (t, at);
   if (!(*part & GOMPY_PART_HASHED))
-    return;
+    return 0;
   *part &= ~GOMPY_PART_HASHED;
-  if ((gompy_read_host (had, t->host + at, n) && gompy_is_hashed (t, at, had))
-      || (!t->gone && gompy_peek (t->device, had, t->target + at, n) && gompy_is_hashed (t, at, had)))
+  as_now = gompy_read_host (had, t->host + at, n) && gompy_is_hashed (t, at, had);
+  if (as_now || (gompy_device_has (t, at, had, n) && gompy_is_hashed (t, at, had)))
     {
       if (t->device_had != t->host_had)
         memcpy (t->device_had + at, had, n);
-      return;
+      return as_now;
     }
   gompy_clear_newer (t, at, at + n);
-  if (t->gone || !gompy_part_contents (t) || !gompy_read_host (had, t->host + at, n)
-      || !gompy_peek (t->device, t->device_had + at, t->target + at, n))
+  if (!gompy_part_contents (t) || !gompy_read_host (had, t->host + at, n)
+      || !gompy_device_has (t, at, t->device_had + at, n))
     t->told = 1;
+  return 0;
 }
 
 /* Keep the parts of which [BEGIN, END) has some bytes, but not all.  */
@@ -143,6 +157,8 @@ gompy_is_as_hashed (struct gompy_tracked *t, size_t at)
   uint64_t hash;
   if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_HASHED) || t->unset)
     return 0;
+  if (t->parts[at / GOMPY_PART] & GOMPY_PART_LEFT)
+    return gompy_is_hashed (t, at, t->newer + at);
   if (!gompy_watch_handles && gompy_hash_target (t->device, t->target + at, n, &hash))
     return hash == t->hashes[at / GOMPY_PART];
   return gompy_peek (t->device, gompy_part, t->target + at, n) && gompy_is_hashed (t, at, gompy_part);
@@ -173,6 +189,8 @@ gompy_hash_again (struct gompy_tracked *t, size_t begin, size_t end, const unsig
     }
 }
 
+static void gompy_look_at_left (struct gompy_tracked *t, size_t begin, size_t end);
+
 /* A copy is about to be made between SIZE bytes of a device and of the host: of parts that it changes one side has what
    both had until now.  */
 static void
@@ -187,7 +205,11 @@ gompy_stale_copies (int device, uintptr_t target, uintptr_t host, size_t size)
       if (!t->gone && t->device == device && gompy_bytes_in (t, t->target, target, size, &begin, &end))
         gompy_keep_ends (t, begin, end);
       if (gompy_bytes_in (t, t->host, host, size, &begin, &end))
-        gompy_keep_ends (t, begin, end);
+        {
+          if (t->gone)
+            gompy_look_at_left (t, begin, end);
+          gompy_keep_ends (t, begin, end);
+        }
     }
 }
 

@@ -103,9 +103,10 @@ gompy_clear_newer (struct gompy_tracked *t, size_t begin, size_t end)
       next = gompy_part_end (at, end);
       if (!(t->parts[at / GOMPY_PART] & GOMPY_PART_NEWER))
         continue;
-      memset (t->newer + at, 0, next - at);
       if (at % GOMPY_PART == 0 && (next % GOMPY_PART == 0 || next == t->size))
         t->parts[at / GOMPY_PART] &= ~GOMPY_PART_NEWER;
+      else
+        memset (t->newer + at, 0, next - at);
     }
 }
 

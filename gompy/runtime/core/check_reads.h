@@ -165,7 +165,10 @@ gompy_note_unwatched (void)
 {
   for (unsigned i = 0; i < gompy_track_count && !gompy_access.hooked; i++)
     if (gompy_tracks[i]->gone)
-      gompy_clear_newer (gompy_tracks[i], 0, gompy_tracks[i]->size);
+      {
+        gompy_drop_left_of (gompy_tracks[i], 0, gompy_tracks[i]->size);
+        gompy_tracks[i]->unknown = 0;
+      }
 }
 
 #endif

@@ -30,7 +30,6 @@
 #include "check_log.h"
 #include "check_watch.h"
 #include "check_room.h"
-#include "gompy/native/access.h"
 #include <sys/uio.h>
 
 #define GOMPY_TRACKED 512u
@@ -48,6 +47,7 @@
 #define GOMPY_PART_UNKNOWN 4 /* regions may have written since it was compared */
 #define GOMPY_PART_NEWER 8   /* `newer` may have some */
 #define GOMPY_PART_BARE 32   /* regions alone have written the device's side, or nothing has; nothing is kept */
+#define GOMPY_PART_LEFT 64   /* the mapping is gone: `newer` has what the device had */
 #define GOMPY_PART_HASHED 16 /* its contents are not kept, but what they hash to; both sides had the same */
 
 /* What has happened to a range that is `fresh`.  */
@@ -87,8 +87,6 @@ struct gompy_tracked
 
 typedef int (*gompy_peek_fn) (int device, void *to, uintptr_t target, size_t size);
 typedef int (*gompy_mark_fn) (int device, uintptr_t target, unsigned char *stale, size_t size);
-
-extern struct gompy_access gompy_access;
 
 static struct gompy_tracked *gompy_tracks[GOMPY_TRACKED];
 static unsigned gompy_track_count;
@@ -235,6 +233,7 @@ gompy_stale_new (int device, uintptr_t host, uintptr_t target, size_t size, int 
 }
 
 static void gompy_find_newer (struct gompy_tracked *t, size_t end);
+static void gompy_leave_parts (struct gompy_tracked *t, size_t end);
 static int gompy_fresh_differs (const struct gompy_tracked *t);
 
 static void
@@ -254,8 +253,8 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
           continue;
         }
       if (t->unknown && t->filled && !t->told && !t->shared)
-        gompy_find_newer (t, gompy_has_time (size) ? size : GOMPY_LARGE);
-      if ((!t->filled && !t->unset) || !gompy_has_newer (t) || t->told || t->shared)
+        gompy_leave_parts (t, gompy_has_time (size) ? size : GOMPY_LARGE);
+      if ((!t->filled && !t->unset) || (!t->unknown && !gompy_has_newer (t)) || t->told || t->shared)
         gompy_drop_track (i);
       else
         {
@@ -283,6 +282,7 @@ gompy_stale_unloaded (int device, uintptr_t host, size_t size)
 
 #include "check_agree.h"
 #include "check_compare.h"
+#include "check_left.h"
 #include "check_reads.h"
 
 /* --- programs that tell of their accesses ---------------------------------------------------------------------- */
@@ -440,14 +440,14 @@ gompy_watch_flights (struct gompy_maps *maps)
 static void
 gompy_go_unwatched (void)
 {
+  if (!gompy_access.hooked)
+    gompy_forget_gone ();
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
       if (t->unknown && !(gompy_access.hooked && !t->global && gompy_can_look (t)))
         gompy_find_newer (t, gompy_has_time (t->size) ? t->size : GOMPY_LARGE);
     }
-  if (!gompy_access.hooked)
-    gompy_forget_gone ();
 }
 
 _Static_assert (GOMPY_HELD_MARGIN >= GOMPY_PART + GOMPY_PAGE, "a part that is looked at may have bytes of held pages");

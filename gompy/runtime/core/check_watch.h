@@ -11,6 +11,7 @@
 #ifndef GOMPY_CHECK_WATCH_H
 #define GOMPY_CHECK_WATCH_H
 
+#include "gompy/native/access.h"
 #include "gompy/native/access_size.h"
 #include "gompy/native/clock.h"
 #include "gompy/native/handing_on.h"
@@ -63,6 +64,8 @@ struct gompy_watched
   int opened;             /* some pages are open until the next construct */
 };
 
+extern struct gompy_access gompy_access;
+
 /* What the owner of the pages says of an access at an address: whether it is to be reported; and it forgets what is
    written, or all of a page.  */
 static void gompy_note_written (uintptr_t begin, uintptr_t end);
@@ -76,6 +79,10 @@ static void gompy_note_unwatched (void);
 static int gompy_is_own_block (uintptr_t begin, uintptr_t end);
 static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
 static void gompy_look_at (uintptr_t address);
+static void gompy_drop_left (uintptr_t begin, uintptr_t end);
+static int gompy_has_parts (void);
+static int gompy_read_host (void *to, uintptr_t from, size_t size);
+static unsigned char *gompy_part;
 static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
 static int gompy_has_time (size_t size);
 static uint64_t gompy_stale_begun;
@@ -353,6 +360,8 @@ gompy_may_step (unsigned made)
   return left > 0 && (made < GOMPY_WATCH_PAGE_STEPS || (made < left && made < GOMPY_WATCH_OPEN - 1));
 }
 
+#include "check_watch_strings.h"
+
 static void
 gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
 {
@@ -361,12 +370,15 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
   struct gompy_watched *w = gompy_watch_at (address);
   int writes = (registers[REG_ERR] & 2) != 0;
   size_t number;
+  struct gompy_string string = { 0, 0, 0, 0 };
   int own = pc - gompy_own.start < gompy_own.end - gompy_own.start;
   int in_program = pc - gompy_program_code.start < gompy_program_code.end - gompy_program_code.start;
   if (signo != SIGSEGV)
     w = NULL;
   if (w != NULL && info->si_code == SEGV_ACCERR)
     {
+      if (writes && gompy_writes_string (w, registers, address, &string))
+        gompy_drop_left (string.to, string.to + string.size);
       gompy_watch_first (page);
       if (!gompy_is_closed (page))
 	return;
@@ -385,6 +397,8 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
       return;
     }
   gompy_forget_left ((uintptr_t) registers[REG_RSP]);
+  if (string.size > 0 && gompy_watch_string (w, registers, &string, in_program))
+    return;
   number = (page - w->begin) / GOMPY_PAGE;
   if (writes)
     {

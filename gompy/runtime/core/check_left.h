@@ -1,0 +1,62 @@
+/* `gompy run --check`: what a region has written of a mapping that ends without a copy back.
+
+   Most such memory is written anew, or never used again.  So at the end the device's contents are kept, where `newer`
+   is to be, and they are compared when the program comes there.
+   Included once, by check_stale.h.  */
+#ifndef GOMPY_CHECK_LEFT_H
+#define GOMPY_CHECK_LEFT_H
+
+/* The mapping of a range ends: keep what the device has of a part that a region may have written.  Pointers are told
+   from other words by what is mapped now.  */
+static void
+gompy_leave_part (struct gompy_tracked *t, size_t at)
+{
+  unsigned char *part = &t->parts[at / GOMPY_PART];
+  size_t n = gompy_part_size (t, at);
+  if (*part & (GOMPY_PART_NEWER | GOMPY_PART_BARE) || t->unset || t->global || !gompy_make_newer (t)
+      || !gompy_peek (t->device, t->newer + at, t->target + at, n) || gompy_may_point (t, t->newer + at, at, n))
+    gompy_compare_part (t, at, n);
+  else
+    *part |= GOMPY_PART_LEFT;
+}
+
+/* Of the first END bytes of a range; of the rest nothing is known any more.  */
+static void
+gompy_leave_parts (struct gompy_tracked *t, size_t end)
+{
+  t->unknown = 0;
+  for (size_t at = 0; at < t->size; at += GOMPY_PART)
+    {
+      unsigned char *part = &t->parts[at / GOMPY_PART];
+      if (*part & GOMPY_PART_UNKNOWN && at < end)
+        gompy_leave_part (t, at);
+      if (!(*part & GOMPY_PART_LEFT))
+        *part &= ~GOMPY_PART_UNKNOWN;
+      t->unknown |= *part & GOMPY_PART_LEFT;
+    }
+}
+
+/* What is left of a range in [BEGIN, END) of it has no meaning any more: of parts that lie in there as a whole.  */
+static void
+gompy_drop_left_of (struct gompy_tracked *t, size_t begin, size_t end)
+{
+  for (size_t at = (begin + GOMPY_PART - 1) / GOMPY_PART * GOMPY_PART; at < end; at += GOMPY_PART)
+    if (gompy_part_end (at, t->size) <= end)
+      t->parts[at / GOMPY_PART] &= ~(GOMPY_PART_LEFT | GOMPY_PART_UNKNOWN | GOMPY_PART_NEWER);
+}
+
+/* All of [BEGIN, END), addresses, is about to be written.  */
+static void
+gompy_drop_left (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      size_t from, to;
+      if (t->gone && gompy_bytes_in (t, t->host, begin, end - begin, &from, &to))
+        gompy_drop_left_of (t, from, to);
+    }
+  gompy_parts_known (begin, end);
+}
+
+#endif
