@@ -1,4 +1,4 @@
-/* What a repeated string instruction is about to write: rep stos and rep movs, forwards, as memset and memcpy use them.  */
+/* What a repeated string instruction is about to write: rep stos and rep movs, forwards, as in memset and memcpy.  */
 #ifndef GOMPY_NATIVE_STRING_STORES_H
 #define GOMPY_NATIVE_STRING_STORES_H
 

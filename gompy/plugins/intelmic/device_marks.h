@@ -46,7 +46,7 @@ static unsigned mic_steps, mic_write_steps, mic_page_steps;
 static uint64_t mic_last_stepped;
 static _Atomic uint32_t mic_regions;    /* that have begun */
 static uint32_t mic_seen_region, mic_crowded_region;
-static pid_t mic_seen_thread;
+static const void *mic_seen_thread;  /* by an address of its own */
 static uint64_t mic_stepped[MIC_STEPPED]; /* pages that were open for a step in this region */
 static unsigned mic_stepped_count;
 static __thread uint64_t mic_stepping[4];
@@ -240,7 +240,7 @@ mic_open_good (uint64_t page, int writes)
 static int
 mic_alone (void)
 {
-  pid_t thread = (pid_t) syscall (SYS_gettid);
+  const void *thread = &mic_fill_next;
   uint32_t region = atomic_load (&mic_regions);
   if (region != mic_seen_region)
     {
@@ -300,11 +300,14 @@ mic_may_step (uint64_t page, int writes)
   return 1;
 }
 
+/* Open a page for one instruction; for reads alone, if it only reads: what regions have written is looked for.  */
 static void
-mic_step (uint64_t page, ucontext_t *context)
+mic_step (uint64_t page, int writes, ucontext_t *context)
 {
+  const unsigned char *writable = page < mic_marked_size && !writes ? mic_marked_pages.writable : NULL;
   mic_page_marks (page);
-  mic_open_pages (page, 4096);
+  if (writable == NULL || writable[page / MIC_PAGE] || mprotect (mic_marked_base + page, 4096, PROT_READ) != 0)
+    mic_open_pages (page, 4096);
   mic_stepping[mic_stepping_count++] = page;
   context->uc_mcontext.gregs[REG_EFL] |= MIC_TRAP_FLAG;
 }
@@ -422,14 +425,14 @@ mic_marked_fault (int signo, siginfo_t *info, void *p, unsigned *read)
       else
 	{
 	  mic_forget_variable (offset, page);
-	  mic_step (page, context);
+	  mic_step (page, 0, context);
 	}
     }
   else if (mic_may_step (page, writes))
     {
       if (writes)
         mic_mark_good (offset, page, gompy_write_size_at ((const unsigned char *) pc, offset));
-      mic_step (page, context);
+      mic_step (page, writes, context);
     }
   else if (writes)
     mic_forget_filled (page);

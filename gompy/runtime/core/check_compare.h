@@ -106,6 +106,7 @@ gompy_find_stale (struct gompy_tracked *t)
   size_t n;
   if (!gompy_has_parts ())
     return 0;
+  t->steady += t->steady < GOMPY_STEADY_LOOKS;
   gompy_find_unwritten (t);
   for (size_t at = 0; at < t->size; at += n)
     {
@@ -124,6 +125,7 @@ gompy_find_stale (struct gompy_tracked *t)
             memset (t->stale + at, 0, n);
           continue;
         }
+      t->steady = 0;
       if (t->stale == NULL && (t->stale = gompy_room_get (t->size)) == NULL)
         return 0;
       if (gompy_mark_changed (t->stale + at, gompy_host_part, t->host_had + at,
@@ -219,7 +221,7 @@ static void
 gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
 {
   unsigned char *part = &t->parts[at / GOMPY_PART];
-  int as_now, has;
+  int as_now, has, any;
   if (*part & GOMPY_PART_BARE)
     gompy_keep_bare (t, at);
   *part &= ~GOMPY_PART_UNKNOWN;
@@ -241,13 +243,14 @@ gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
       return;
     }
   gompy_have_newer (t, at);
-  if (!(as_now ? gompy_mark_differing (t->newer + at, gompy_part, t->host_had + at, n)
-               : gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n)))
-    {
-      *part &= ~GOMPY_PART_NEWER;
-      return;
-    }
-  gompy_skip_pointers (t, at, n);
+  if (as_now)
+    any = gompy_mark_differing (t->newer + at, gompy_part, t->host_had + at, n);
+  else
+    any = gompy_mark_newer (t->newer + at, gompy_part, t->device_had + at, gompy_host_part, t->host_had + at, n);
+  if (any)
+    gompy_skip_pointers (t, at, n);
+  else
+    *part &= ~GOMPY_PART_NEWER;
 }
 
 /* Compare what is left of a range in [BEGIN, END) of it.  */

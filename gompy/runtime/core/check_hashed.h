@@ -71,6 +71,30 @@ gompy_is_hashed (const struct gompy_tracked *t, size_t at, const void *contents)
   return gompy_hash (contents, gompy_part_size (t, at)) == t->hashes[at / GOMPY_PART];
 }
 
+/* Whether the host has not changed since it was looked at last.  */
+static int
+gompy_is_same (const struct gompy_tracked *t)
+{
+  for (size_t i = 0; i * GOMPY_PART < t->size; i++)
+    if (!(t->parts[i] & (GOMPY_PART_SAME | GOMPY_PART_BARE)))
+      return 0;
+  return 1;
+}
+
+/* Whether the kernel notes what is written there.  */
+static int
+gompy_is_noted (const struct gompy_tracked *t)
+{
+  const struct gompy_noted *e;
+  int is;
+  if (pthread_mutex_trylock (&gompy_noted_lock) != 0)
+    return 0;
+  e = gompy_noted_range (t->host, t->size, 0);
+  is = e != NULL && e->on;
+  pthread_mutex_unlock (&gompy_noted_lock);
+  return is;
+}
+
 /* The host's side of a range, as far as that needs no look: parts are as they were that the kernel notes, and that
    hashed to the same when this was asked last.  A look by the kernel alone, as the memory may have been given back.  */
 static void
@@ -80,7 +104,7 @@ gompy_find_unwritten (struct gompy_tracked *t)
   struct gompy_noted *e;
   size_t begin, end;
   int n = -1;
-  if (t->hashes == NULL || t->size < GOMPY_NOTED_LEAST || pthread_mutex_trylock (&gompy_noted_lock) != 0)
+  if (t->hashes == NULL || t->size < GOMPY_NOTED_LEAST || gompy_is_same (t) || pthread_mutex_trylock (&gompy_noted_lock) != 0)
     return;
   if ((e = gompy_noted_range (t->host, t->size, 0)) != NULL && e->on)
     {

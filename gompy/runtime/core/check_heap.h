@@ -52,7 +52,7 @@ gompy_heap_head (size_t head[2], uintptr_t at, uintptr_t begin, uintptr_t end)
 {
   if ((__libc_single_threaded || gompy_watch_single) && begin <= at && at + GOMPY_HEAP_HEAD <= end)
     {
-      gompy_need_held (at, GOMPY_HEAP_HEAD);
+      gompy_need_held (at, GOMPY_HEAP_HEAD, 0);
       memcpy (head, (const void *) at, GOMPY_HEAP_HEAD);
       return 1;
     }

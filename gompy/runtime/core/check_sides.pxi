@@ -26,7 +26,7 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_end_region(int device)
     void gompy_stale_watch()
     void gompy_stale_construct(bint begins, bint hold)
-    void gompy_need_held(uintptr_t begin, size_t size)
+    void gompy_need_held(uintptr_t begin, size_t size, bint writes)
     void gompy_stale_copies(int device, uintptr_t target, uintptr_t host, size_t size)
     void gompy_stop_tracking()
     void gompy_stale_hear()
@@ -377,7 +377,7 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
         settle_queues()
     pthread_mutex_lock(&gompy_stale_lock)
     if event.kind == HOOK_COPY and event.phase == PHASE_BEGIN and event.detail != COPY_WITHIN:
-        gompy_need_held(event.host, event.size)
+        gompy_need_held(event.host, event.size, event.detail == COPY_TO_HOST)
         gompy_stale_copies(event.device, event.target, event.host, event.size)
     note_flight(event)
     if event.kind == HOOK_MAP:

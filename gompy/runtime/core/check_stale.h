@@ -37,6 +37,7 @@
 #define GOMPY_LARGE 65536u       /* looked at while there is time for it */
 #define GOMPY_PART GOMPY_HASH_PART
 #define GOMPY_SMALL 16384u       /* compared sooner than watched: closing pages, and an access to them, cost more */
+#define GOMPY_STEADY_LOOKS 6u
 #define GOMPY_NEAR (16ull << 20)
 #define GOMPY_TIME_SHARE 6       /* of the program's time, after the first part of a second */
 #define GOMPY_TIME_FREE 100000000ull
@@ -81,6 +82,7 @@ struct gompy_tracked
   unsigned char *parts;
   int unknown; /* some parts are */
   int looked;  /* whether the device's side can be looked at: 1, or -1: not; 0: not known */
+  unsigned steady;  /* looks since the host has changed it */
   int fresh;   /* or GOMPY_FRESH_...: the construct runs that has made or copied it, and no contents are kept as yet */
   uint64_t hash;  /* GOMPY_FRESH_COPIED: what the host's contents hashed to */
 };
@@ -121,7 +123,7 @@ gompy_read_host (void *to, uintptr_t from, size_t size)
   static pid_t owner;
   struct iovec here = { to, size }, there = { (void *) from, size };
   pid_t pid = gompy_is_marked (&gompy_log_process) ? gompy_log_process.pid : getpid ();
-  gompy_need_held (from, size);
+  gompy_need_held (from, size, 0);
   if (process_vm_readv (pid, &here, 1, &there, 1, 0) == (ssize_t) size)
     return 1;
   if (owner != pid)
@@ -418,6 +420,17 @@ gompy_watch_track (struct gompy_maps *maps, struct gompy_tracked *t)
   gompy_watch_pages (maps, t->host + (first - t->newer), t->host + (last - t->newer) + 1, PROT_NONE);
 }
 
+/* Watch whether the program writes a large range of which its contents are known: then it need not be hashed before the
+   next region.  To close and open it takes as long as some ten looks where the kernel notes what is written.  */
+static void
+gompy_watch_steady (struct gompy_maps *maps, const struct gompy_tracked *t)
+{
+  if (t->size < GOMPY_LARGE || t->gone || t->global || !t->filled || t->unknown || gompy_access.hooked
+      || !gompy_is_same (t) || (t->steady < GOMPY_STEADY_LOOKS && gompy_is_noted (t)))
+    return;
+  gompy_watch_pages (maps, t->host, t->host + t->size, PROT_READ);
+}
+
 /* Watch what regions have mapped that run beside the program: what is copied back is not even to be read.  */
 static void
 gompy_watch_flights (struct gompy_maps *maps)
@@ -492,6 +505,9 @@ gompy_stale_watch (void)
     if (!gompy_tracks[i]->told && !gompy_tracks[i]->shared)
       gompy_watch_track (&maps, gompy_tracks[i]);
   gompy_watch_flights (&maps);
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    if (!gompy_tracks[i]->told && !gompy_tracks[i]->shared)
+      gompy_watch_steady (&maps, gompy_tracks[i]);
   gompy_close_maps (&maps);
   gompy_release_held ();  /* by system calls, which the watch ends at */
   gompy_begin_watch ();

@@ -32,6 +32,7 @@
 #define GOMPY_WATCH_STEP_PERIOD 400000ull /* ns; a step takes 5 to 25 us */
 #define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct; more if as many are left after them */
 #define GOMPY_WATCH_WRITES 24u        /* in it, of what is newer on a device: the program writes it anew */
+#define GOMPY_WATCH_WRITTEN 65536u    /* bytes that are opened at once where only writes are watched */
 #define GOMPY_WATCH_OPEN 0xffffu
 #define GOMPY_WATCH_AHEAD 16u /* parts that are looked at before they are used */
 #define GOMPY_WATCH_STACK 65536
@@ -360,6 +361,18 @@ gompy_may_step (unsigned made)
   return left > 0 && (made < GOMPY_WATCH_PAGE_STEPS || (made < left && made < GOMPY_WATCH_OPEN - 1));
 }
 
+/* Open a page that has nothing newer.  Where the range is closed for writes alone, the next ones, too: who writes one
+   page mostly writes them all.  */
+static void
+gompy_open_harmless (struct gompy_watched *w, uintptr_t page)
+{
+  uintptr_t end = page + GOMPY_PAGE;
+  while (w->access == PROT_READ && end < w->end && end - page < GOMPY_WATCH_WRITTEN && gompy_is_closed (end)
+         && gompy_is_harmless (end, end + GOMPY_PAGE))
+    end += GOMPY_PAGE;
+  gompy_open_watched (w, page, end);
+}
+
 #include "check_watch_strings.h"
 
 static void
@@ -375,6 +388,11 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
   int in_program = pc - gompy_program_code.start < gompy_program_code.end - gompy_program_code.start;
   if (signo != SIGSEGV)
     w = NULL;
+  if (w != NULL && info->si_code == SEGV_ACCERR && gompy_is_entry (pc, address, (uintptr_t) registers[REG_RSP]))
+    {
+      gompy_protect (page, page + GOMPY_PAGE, PROT_READ | PROT_WRITE);
+      return;
+    }
   if (w != NULL && info->si_code == SEGV_ACCERR)
     {
       if (writes && gompy_writes_string (w, registers, address, &string))
@@ -389,11 +407,6 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
       gompy_end_watch ();  /* not ours: it happens again, and who had the signal before gets it */
       gompy_look_at_unkept ();
       gompy_send_again (signo, info);
-      return;
-    }
-  if (gompy_is_entry (pc, address, (uintptr_t) registers[REG_RSP]))
-    {
-      gompy_protect (page, page + GOMPY_PAGE, PROT_READ | PROT_WRITE);
       return;
     }
   gompy_forget_left ((uintptr_t) registers[REG_RSP]);
@@ -415,7 +428,7 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
     }
   if (gompy_is_harmless (page, page + GOMPY_PAGE))  /* it was the last such byte, or has been told */
     {
-      gompy_open_watched (w, page, page + GOMPY_PAGE);
+      gompy_open_harmless (w, page);
       return;
     }
   if (w->writes[number] >= GOMPY_WATCH_WRITES || gompy_stepping_count == 8 || !gompy_may_step (w->steps[number]))

@@ -20,6 +20,7 @@ struct gompy_held
 {
   uintptr_t begin, end, known_begin, known_end;
   int own;  /* both ends are held, too */
+  int access;
 };
 
 static struct gompy_held gompy_helds[GOMPY_WATCHED];  /* in order of their addresses */
@@ -79,13 +80,14 @@ gompy_is_cut (uintptr_t begin, uintptr_t end)
   return 0;
 }
 
-/* Memory is about to be used, by a copy or in a call to the kernel.  */
+/* Memory is about to be used, by a copy or in a call to the kernel; WRITES: it is written.  */
 static void
-gompy_need_held (uintptr_t begin, size_t size)
+gompy_need_held (uintptr_t begin, size_t size, int writes)
 {
   int seen = gompy_handlers_seen;
   for (unsigned i = 0; i < gompy_held_count; i++)
-    if (begin < gompy_helds[i].end && gompy_helds[i].begin < begin + size)
+    if (begin < gompy_helds[i].end && gompy_helds[i].begin < begin + size
+        && (writes || gompy_helds[i].access == PROT_NONE))
       {
         gompy_end_watch ();
         gompy_handlers_seen = seen;  /* the runtime alone has been at work */
@@ -112,16 +114,16 @@ static struct gompy_held
 gompy_longest_closed (const struct gompy_watched *w)
 {
   uintptr_t begin = w->begin + GOMPY_PAGE, end = w->end - GOMPY_PAGE;
-  struct gompy_held longest = { begin, begin, begin, begin, 0 };
+  struct gompy_held longest = { begin, begin, begin, begin, 0, w->access };
   if (!w->opened && w->own)
-    return (struct gompy_held){ w->begin, w->end, w->begin, w->end, 1 };
+    return (struct gompy_held){ w->begin, w->end, w->begin, w->end, 1, w->access };
   if (!w->opened)
-    return (struct gompy_held){ begin, end, w->begin, w->end, 0 };
+    return (struct gompy_held){ begin, end, w->begin, w->end, 0, w->access };
   for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
     if (w->steps[(page - w->begin) / GOMPY_PAGE] == GOMPY_WATCH_OPEN)
       begin = page + GOMPY_PAGE;
     else if (page + GOMPY_PAGE - begin > longest.end - longest.begin)
-      longest = (struct gompy_held){ begin, page + GOMPY_PAGE, begin, page + GOMPY_PAGE, 0 };
+      longest = (struct gompy_held){ begin, page + GOMPY_PAGE, begin, page + GOMPY_PAGE, 0, w->access };
   if (longest.end - longest.begin <= 2 * GOMPY_HELD_MARGIN)
     longest.end = longest.begin;
   else
@@ -137,8 +139,8 @@ static struct gompy_held
 gompy_may_hold (const struct gompy_watched *w)
 {
   uintptr_t here = (uintptr_t) __builtin_frame_address (0);
-  struct gompy_held none = { w->end, w->end, w->end, w->end, 0 }, longest;
-  if (w->access != PROT_NONE || w->end - w->begin < GOMPY_HELD_LEAST
+  struct gompy_held none = { w->end, w->end, w->end, w->end, 0, 0 }, longest;
+  if (w->end - w->begin < GOMPY_HELD_LEAST
       || (w->end > here - GOMPY_HELD_FROM_STACK && w->begin < here + GOMPY_HELD_FROM_STACK))
     return none;
   longest = gompy_longest_closed (w);
@@ -185,17 +187,17 @@ gompy_hold_watch (void)
 static struct gompy_held
 gompy_held_of (uintptr_t begin, uintptr_t end)
 {
-  struct gompy_held of = { end, end, end, end, 0 };
+  struct gompy_held of = { end, end, end, end, 0, 0 };
   for (unsigned i = 0; i < gompy_held_count; i++)
     if (gompy_helds[i].known_begin <= begin && end <= gompy_helds[i].known_end)
-      return (struct gompy_held){ begin, end, begin, end, 0 };
+      return (struct gompy_held){ begin, end, begin, end, 0, 0 };
   for (unsigned i = 0; i < gompy_held_count; i++)
     if (begin < gompy_helds[i].end && gompy_helds[i].begin < end)
       {
         if (of.begin < of.end || gompy_helds[i].begin < begin || end < gompy_helds[i].end)
           {
             gompy_open_held ();
-            return (struct gompy_held){ end, end, end, end, 0 };
+            return (struct gompy_held){ end, end, end, end, 0, 0 };
           }
         of = gompy_helds[i];
       }
@@ -207,7 +209,7 @@ static int
 gompy_is_held_again (const struct gompy_held *h)
 {
   for (unsigned i = 0; i < gompy_watch_count; i++)
-    if (gompy_watches[i].begin <= h->begin && h->end <= gompy_watches[i].end && gompy_watches[i].access == PROT_NONE)
+    if (gompy_watches[i].begin <= h->begin && h->end <= gompy_watches[i].end && gompy_watches[i].access == h->access)
       return 1;
   return 0;
 }
