@@ -1,4 +1,4 @@
-"""Large arrays that the host leaves alone between regions: their pages are closed for writes, not looked at each time."""
+"""Large arrays that the host leaves alone between regions: their pages are closed for writes, not looked at anew."""
 
 from __future__ import annotations
 

@@ -420,15 +420,23 @@ gompy_watch_track (struct gompy_maps *maps, struct gompy_tracked *t)
   gompy_watch_pages (maps, t->host + (first - t->newer), t->host + (last - t->newer) + 1, PROT_NONE);
 }
 
-/* Watch whether the program writes a large range of which its contents are known: then it need not be hashed before the
-   next region.  To close and open it takes as long as some ten looks where the kernel notes what is written.  */
-static void
-gompy_watch_steady (struct gompy_maps *maps, const struct gompy_tracked *t)
+/* Whether a large range is only to be watched for what the program writes: its contents are known, and then it need not
+   be hashed before the next region.  To close and open it takes as long as some ten looks where the kernel notes what is
+   written.  */
+static int
+gompy_is_steady (const struct gompy_tracked *t)
 {
-  if (t->size < GOMPY_LARGE || t->gone || t->global || !t->filled || t->unknown || gompy_access.hooked
-      || !gompy_is_same (t) || (t->steady < GOMPY_STEADY_LOOKS && gompy_is_noted (t)))
-    return;
-  gompy_watch_pages (maps, t->host, t->host + t->size, PROT_READ);
+  return t->size >= GOMPY_LARGE && !t->gone && !t->global && t->filled && !t->unknown && !t->told && !t->shared
+         && !gompy_access.hooked && gompy_is_same (t) && (t->steady >= GOMPY_STEADY_LOOKS || !gompy_is_noted (t));
+}
+
+static int
+gompy_is_anything_steady (void)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    if (gompy_is_steady (gompy_tracks[i]))
+      return 1;
+  return 0;
 }
 
 /* Watch what regions have mapped that run beside the program: what is copied back is not even to be read.  */
@@ -490,7 +498,7 @@ gompy_stale_watch (void)
   struct gompy_maps maps = { -1, NULL, 0 };
   int any;
   gompy_settle_all ();
-  any = gompy_is_anything_newer () || gompy_flights_begun ();
+  any = gompy_is_anything_newer () || gompy_flights_begun () || gompy_is_anything_steady ();
   if (gompy_watch_on)
     gompy_end_watch ();
   if (gompy_access.hooked)
@@ -506,8 +514,8 @@ gompy_stale_watch (void)
       gompy_watch_track (&maps, gompy_tracks[i]);
   gompy_watch_flights (&maps);
   for (unsigned i = 0; i < gompy_track_count; i++)
-    if (!gompy_tracks[i]->told && !gompy_tracks[i]->shared)
-      gompy_watch_steady (&maps, gompy_tracks[i]);
+    if (gompy_is_steady (gompy_tracks[i]))
+      gompy_watch_pages (&maps, gompy_tracks[i]->host, gompy_tracks[i]->host + gompy_tracks[i]->size, PROT_READ);
   gompy_close_maps (&maps);
   gompy_release_held ();  /* by system calls, which the watch ends at */
   gompy_begin_watch ();
