@@ -104,7 +104,8 @@ gompy_find_unwritten (struct gompy_tracked *t)
   struct gompy_noted *e;
   size_t begin, end;
   int n = -1;
-  if (t->hashes == NULL || t->size < GOMPY_NOTED_LEAST || gompy_is_same (t) || pthread_mutex_trylock (&gompy_noted_lock) != 0)
+  if (t->hashes == NULL || t->size < GOMPY_NOTED_LEAST || gompy_is_same (t)
+      || pthread_mutex_trylock (&gompy_noted_lock) != 0)
     return;
   if ((e = gompy_noted_range (t->host, t->size, 0)) != NULL && e->on)
     {

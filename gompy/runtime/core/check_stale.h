@@ -421,8 +421,8 @@ gompy_watch_track (struct gompy_maps *maps, struct gompy_tracked *t)
 }
 
 /* Whether a large range is only to be watched for what the program writes: its contents are known, and then it need not
-   be hashed before the next region.  To close and open it takes as long as some ten looks where the kernel notes what is
-   written.  */
+   be hashed before the next region.  To close and open it takes as long as some ten looks where the kernel notes what
+   is written.  */
 static int
 gompy_is_steady (const struct gompy_tracked *t)
 {
