@@ -422,12 +422,13 @@ gompy_watch_track (struct gompy_maps *maps, struct gompy_tracked *t)
 
 /* Whether a large range is only to be watched for what the program writes: its contents are known, and then it need not
    be hashed before the next region.  To close and open it takes as long as some ten looks where the kernel notes what
-   is written.  */
+   is written, so that is done for many regions at once, or not.  */
 static int
 gompy_is_steady (const struct gompy_tracked *t)
 {
   return t->size >= GOMPY_LARGE && !t->gone && !t->global && t->filled && !t->unknown && !t->told && !t->shared
-         && !gompy_access.hooked && gompy_is_same (t) && (t->steady >= GOMPY_STEADY_LOOKS || !gompy_is_noted (t));
+         && !gompy_access.hooked && gompy_is_same (t)
+         && ((t->steady >= GOMPY_STEADY_LOOKS && gompy_watch_holds) || !gompy_is_noted (t));
 }
 
 static int
@@ -487,7 +488,10 @@ gompy_stale_construct (int begins, int hold)
   if (begins && hold && gompy_watch_on && !gompy_is_in_flight ())
     gompy_hold_watch ();
   else
-    gompy_end_watch ();
+    {
+      gompy_watch_holds &= !(begins && gompy_watch_on);
+      gompy_end_watch ();
+    }
   gompy_handlers_seen = seen;  /* from begin to end only the runtime is at work, unless it tells of the program */
 }
 

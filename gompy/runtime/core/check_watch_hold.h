@@ -25,6 +25,7 @@ struct gompy_held
 
 static struct gompy_held gompy_helds[GOMPY_WATCHED];  /* in order of their addresses */
 static volatile unsigned gompy_held_count;
+static int gompy_watch_holds = 1; /* constructs leave closed what they may, as far as is known */
 static int gompy_watch_single;  /* no other thread was there when the watch began */
 
 static void gompy_end_watch (void);
@@ -160,9 +161,11 @@ gompy_hold_watch (void)
     }
   if (held == 0 || !gompy_watch_single || gompy_stepping_count || gompy_has_handlers (GOMPY_HANDLERS_ANY))
     {
+      gompy_watch_holds &= held == 0 && gompy_watch_single;
       gompy_end_watch ();
       return;
     }
+  gompy_watch_holds = 1;
   gompy_dispatch = 0;
   gompy_watch_on = 0;
   held = 0;
