@@ -23,6 +23,7 @@ cdef enum:
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
     HEAP_WHOLE = 64 << 10          # bytes of a block of the heap that has pages of its own
     COLOURED_LEAST = 4 * CHUNK     # bytes of a block that may begin behind the start of a page, by a colour's multiple
+    ALIGNED_LEAST = 2 * CHUNK      # bytes of a checked block that begins at a chunk
     COLOUR = 512                   # what an allocation is aligned to
     COLOURS = 8                    # a page of them
 
@@ -194,9 +195,23 @@ cdef block *carve_large(area *a, uint64_t charge, uint64_t align, uint64_t *skip
     return n if n != NULL else carve_extent(a, charge, align)
 
 
+cdef block *carve_guarded(area *a, uint64_t length, uint64_t whole) noexcept nogil:
+    """With GOMPY_CHECK: an extent of whole pages, or other units, with a page more that never has access."""
+    cdef uint64_t size = round_up(length, whole) + 4096
+    cdef block *n = take_rested(a, size) if a.rests != NULL else NULL
+    # A huge page takes one entry of a page table.  Each change of the access goes through all of them.
+    if n == NULL and size >= ALIGNED_LEAST:
+        n = carve_extent(a, size, CHUNK)
+    if n == NULL:
+        n = carve_extent(a, size, whole)
+    while n == NULL and drop_quarantined(a):
+        n = carve_extent(a, size, whole)
+    return n
+
+
 cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, void *owner) noexcept nogil:
     """A block of ``length`` visible bytes.  NULL when the area's limit or its addresses are exhausted."""
-    cdef uint64_t end, charge, whole, skip = 0
+    cdef uint64_t end, charge, skip = 0
     cdef block *n
     if length > a.limit:
         return NULL
@@ -204,12 +219,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     if a.in_use + charge > a.limit:
         return NULL
     if checking:
-        whole = 64 if use == HEAP and length < HEAP_WHOLE else 4096
-        n = take_rested(a, round_up(length, whole) + 4096) if a.rests != NULL else NULL
-        if n == NULL:
-            n = carve_extent(a, round_up(length, whole) + 4096, whole)
-        while n == NULL and drop_quarantined(a):
-            n = carve_extent(a, round_up(length, whole) + 4096, whole)
+        n = carve_guarded(a, length, 64 if use == HEAP and length < HEAP_WHOLE else 4096)
     elif charge >= CHUNK:
         n = carve_large(a, charge, align, &skip)
     else:

@@ -80,6 +80,7 @@ cdef uint64_t reserve_addresses_at(uint64_t wanted, uint64_t size, ptx_memory *v
             return 0
         madvise(states, (size >> PTX_WHOLE_SHIFT) + 1, MADV_DONTDUMP)
         view.states = <uint8_t *>states
+        madvise(p, size + CHUNK, MADV_HUGEPAGE)  # of what a block fills: opened and closed by an entry for 512 pages
     madvise(p, size + CHUNK, MADV_DONTDUMP)
     return round_up(<uint64_t>p, CHUNK)
 
