@@ -155,6 +155,8 @@ cdef void describe_address(void *user, uint64_t address, char *text, size_t size
         snprintf(text, size, b"unused memory of device %d", g.ordinal)
     else:
         block_words(n, words, sizeof(words))
+        if checking:
+            settle_locked(g, address, 1)
         if address - n.start < n.length and n.use != QUARANTINE and checking and \
                 g.view.shadow[address - g.base] == 0 and describe_gap(address, text, size):
             pass

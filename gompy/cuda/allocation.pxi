@@ -135,7 +135,8 @@ cdef public int gompy_shadow_stale(CUdeviceptr address, uint8_t *stale, size_t s
     if n != NULL and n.use == VARIABLE:
         mark = SHADOW_STALE_OWN
     pthread_mutex_unlock(&memory_lock)
-    shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
+    settle_marks(gpu_of(address), address, size)
+    shadow = shadow_of(gpu_of(address), address)
     for i in range(size):
         if stale[i] and shadow[i] == SHADOW_WRITTEN:
             shadow[i] = mark
@@ -151,7 +152,8 @@ cdef public int gompy_shadow_left(CUdeviceptr address, uint8_t *stale, size_t si
     cdef uint8_t *shadow
     cdef size_t i
     if r == CUDA_SUCCESS:
-        shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
+        settle_marks(gpu_of(address), address, size)
+        shadow = shadow_of(gpu_of(address), address)
         for i in range(size):
             stale[i] &= shadow[i] == SHADOW_STALE or shadow[i] == SHADOW_STALE_OWN
     return r
@@ -165,8 +167,10 @@ cdef public int gompy_shadow_unset(CUdeviceptr address, uint8_t *unset, size_t s
     if not checking & PTX_CHECK_INIT or gpu_of(address) == NULL:
         return CUDA_ERROR_NOT_SUPPORTED
     if r == CUDA_SUCCESS:
-        shadow = gpu_of(address).view.shadow + (address - gpu_of(address).base)
-        if memchr(shadow, SHADOW_ALLOCATED, size) == NULL:  # mostly; that call is the faster one
+        settle_marks(gpu_of(address), address, size)
+        shadow = shadow_of(gpu_of(address), address)
+        # Mostly nothing is; that call is the faster one.
+        if all_written(gpu_of(address), address, size) or memchr(shadow, SHADOW_ALLOCATED, size) == NULL:
             memset(unset, 0, size)
         else:
             shadow_unset(unset, shadow, size)

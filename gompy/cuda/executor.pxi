@@ -3,7 +3,8 @@
 from gompy.native.ptx_executor cimport (
     PTX_CHECK_INIT, PTX_CHECK_MEMORY, PTX_CHECK_RACE, PTX_CHECK_SYNC,
     ptx_attributes, ptx_error, ptx_function, ptx_image,
-    PTX_HOST_RANGES, PTX_ORDER_STREAMS, PTX_WHOLE_ALLOCATED, PTX_WHOLE_SHIFT, PTX_WHOLE_WRITTEN,
+    PTX_HOST_RANGES, PTX_ORDER_STREAMS, PTX_WHOLE_ALLOCATED, PTX_WHOLE_LOOKER,
+    PTX_WHOLE_SHIFT, PTX_WHOLE_WRITTEN,
     ptx_host_ranges, ptx_launch_config, ptx_memory, ptx_module, ptx_object, ptx_order,
     ptx_texture, ptx_texture_halve,
     PTX_TEXTURE_CLAMP, PTX_TEXTURE_FLOAT, PTX_TEXTURE_HALF, PTX_TEXTURE_INTEGERS, PTX_TEXTURE_LAYERS,

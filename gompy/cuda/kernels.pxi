@@ -43,7 +43,9 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     if gpu_count > 1:
         see_memory(f.of.of, &seen)
         config.memory = &seen
+    begin_shadow_use()
     r = ptx.launch(f.code, config, &failure)
+    end_shadow_use()
     if config.together:
         free_block_at(config.workspace, ALLOCATION, ALLOCATION)
     if printed:

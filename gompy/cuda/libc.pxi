@@ -1,6 +1,6 @@
 # What the driver uses of the C library and GCC's builtins.
 
-from libc.errno cimport errno
+from libc.errno cimport EINVAL, errno
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.stdio cimport (
     FILE, fclose, fdopen, ferror, fflush, fprintf, fread, fwrite, snprintf, stderr, stdout)
@@ -20,7 +20,8 @@ from gompy.native.signals cimport (
 )
 from gompy.native.mman cimport (
     MADV_DONTDUMP, MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE,
-    MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect, munlock, munmap,
+    MAP_SHARED, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect, mremap, munlock,
+    munmap,
 )
 from gompy.native.atomics cimport (
     ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, load64, store32, store64, sub32,

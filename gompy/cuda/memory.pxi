@@ -10,11 +10,6 @@
 
 cdef enum:
     QUARANTINE_RING = 4096
-    SHADOW_ALLOCATED = 1
-    SHADOW_WRITTEN = 3
-    SHADOW_STALE = 5
-    SHADOW_STALE_OWN = 13          # of a module's variable
-    WIDE = 2 << 20
     FULL_BYTES = 32 << 20          # of freed blocks that rest and keep their pages for the next
     FULL_MOST = FULL_BYTES / 2     # as many a large one counts for
     FULL_LEAST = FULL_BYTES / 256  # as many a small one counts for: new pages, and a shadow's, are worse than all else
@@ -44,101 +39,6 @@ cdef bint open_area(area *a, uint64_t base, uint64_t size, uint64_t granule, uin
         return False
     renew_node(a.root)
     return True
-
-
-cdef extern from *:
-    """
-    /* Bytes that are not allocated (closed gaps inside a block) stay so.  Copies are large: vectors are worth it.  */
-    __attribute__ ((optimize ("O3"))) static void shadow_written (uint8_t *to, size_t size)
-    { for (size_t i = 0; i < size; i++) to[i] = (to[i] & 1) * 3; }
-    __attribute__ ((optimize ("O3"))) static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
-    { for (size_t i = 0; i < size; i++) to[i] = to[i] ? of[i] | 1 : 0; }
-    __attribute__ ((optimize ("O3"))) static void
-    shadow_unset (uint8_t *restrict to, const uint8_t *restrict of, size_t n)
-    { for (size_t i = 0; i < n; i++) to[i] = of[i] == 1; }
-    """
-    void shadow_written(uint8_t *to, size_t size) nogil
-    void shadow_copied(uint8_t *to, const uint8_t *of, size_t size) nogil
-    void shadow_unset(uint8_t *to, const uint8_t *of, size_t n) nogil
-
-
-cdef void mark_shadow(uint64_t address, uint64_t size, int value) noexcept nogil:
-    """Write the shadow of device memory; of other addresses nothing."""
-    cdef gpu *g
-    cdef uint8_t *low
-    if not checking:
-        return
-    g = gpu_of(address)
-    if g == NULL:
-        return
-    low = g.view.shadow + (address - g.base)
-    if value == SHADOW_WRITTEN:
-        shadow_written(low, size)
-        note_written(g, address, size)
-        return
-    set_shadow(g, low, size, value)
-    note_marked(g, address, size, PTX_WHOLE_ALLOCATED if value == SHADOW_ALLOCATED else 0)
-
-
-cdef void note_marked(gpu *g, uint64_t address, uint64_t size, int state) noexcept nogil:
-    """Bytes of the shadow have another value than SHADOW_WRITTEN now: behind that, what their blocks are."""
-    cdef uint64_t at = address - g.base, block = <uint64_t>1 << PTX_WHOLE_SHIFT
-    cdef uint64_t first = at >> PTX_WHOLE_SHIFT, last = (at + size - 1) >> PTX_WHOLE_SHIFT
-    if size == 0:
-        return
-    memset(g.view.states + first, state, last - first + 1)
-    if at % block:
-        g.view.states[first] = 0
-    if (at + size) % block:
-        g.view.states[last] = 0
-
-
-cdef void note_written(gpu *g, uint64_t address, uint64_t size) noexcept nogil:
-    """They have that: blocks that were allocated are all written."""
-    cdef uint64_t at = address - g.base
-    cdef uint64_t i = round_up(at, <uint64_t>1 << PTX_WHOLE_SHIFT) >> PTX_WHOLE_SHIFT
-    while i < (at + size) >> PTX_WHOLE_SHIFT:
-        if g.view.states[i] == PTX_WHOLE_ALLOCATED:
-            g.view.states[i] = PTX_WHOLE_WRITTEN
-        i += 1
-
-
-cdef void set_shadow(gpu *g, uint8_t *low, uint64_t size, int value) noexcept nogil:
-    """Give bytes of the shadow one value."""
-    cdef uint8_t *start
-    cdef uint8_t *end
-    if value == 0 and size >= WIDE:
-        start = <uint8_t *>round_up(<uint64_t>low, 4096)
-        end = <uint8_t *>(<uint64_t>(low + size) & ~<uint64_t>4095)
-        memset(low, 0, start - low)
-        madvise(start, end - start, MADV_DONTNEED)
-        memset(end, 0, low + size - end)
-    else:
-        memset(low, value, size)
-
-
-cdef void mark_freed(block *n) noexcept nogil:
-    """The shadow of a freed block, which keeps its pages where the block does."""
-    cdef gpu *g = gpu_of(n.start)
-    if n.flags & HAS_PAGES:
-        memset(g.view.shadow + (n.start - g.base), 0, n.length)
-        note_marked(g, n.start, n.length, 0)
-    else:
-        mark_shadow(n.start, n.length, 0)
-
-
-cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
-    """Bytes were copied: device memory is as written as what it came from."""
-    cdef gpu *g = gpu_of(to)
-    cdef gpu *other = gpu_of(of)
-    if g == NULL:
-        return
-    if other == NULL:
-        shadow_written(g.view.shadow + (to - g.base), size)
-        note_written(g, to, size)
-    else:
-        shadow_copied(g.view.shadow + (to - g.base), other.view.shadow + (of - other.base), size)
-        note_marked(g, to, size, 0)
 
 
 cdef bint leave_margin(area *a, uint64_t size) noexcept nogil:
@@ -253,11 +153,8 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
         return NULL
     if n.size >= CHUNK:
         a.kept -= n.size if n.size < a.kept else a.kept
-    # The host can write managed and pinned memory at any time.
-    mark_shadow(n.start, length, SHADOW_ALLOCATED)
-    if use == MANAGED or use == HOST_MEMORY:
-        mark_shadow(n.start, length, SHADOW_WRITTEN)
     if checking:
+        mark_new(n)
         list_living(a, n)
     n.charge = charge
     a.in_use += charge

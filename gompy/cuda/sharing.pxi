@@ -111,10 +111,10 @@ cdef int open_shared_block(gpu *g, void *owner, const shared_handle *h, uint64_t
     n.opened = 1
     g.memory.in_use -= n.charge  # it is the other's
     n.charge = 0
-    mark_shadow(n.start, n.length, 0)
+    mark_locked(n.start, n.length, 0)
     n.start, n.length = n.address + h.skipped, h.length
-    mark_shadow(n.start, n.length, SHADOW_ALLOCATED)
-    mark_shadow(n.start, n.length, SHADOW_WRITTEN)
+    mark_locked(n.start, n.length, SHADOW_ALLOCATED)
+    mark_locked(n.start, n.length, SHADOW_WRITTEN)
     n.opened_file, n.opened_place = h.inode, h.place + h.skipped
     to[0] = n.start
     return CUDA_SUCCESS

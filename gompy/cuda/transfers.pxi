@@ -33,7 +33,8 @@ cdef void fill_bytes(fill_shape *f) noexcept nogil:
     cdef uint16_t *two
     cdef uint32_t *four
     for y in range(f.height):
-        mark_shadow(<uint64_t>(f.to + y * f.pitch), f.count * f.unit, SHADOW_WRITTEN)
+        if checking:
+            mark_written(<uint64_t>(f.to + y * f.pitch), f.count * f.unit)
         if f.unit == 1:
             memset(f.to + y * f.pitch, f.value & 0xff, f.count)
         elif f.unit == 2:

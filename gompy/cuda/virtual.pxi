@@ -163,7 +163,7 @@ cdef int map_physical(uint64_t address, uint64_t size, physical *m) noexcept nog
 cdef void unmap_part(block *n) noexcept nogil:
     """Reserved addresses without pages again."""
     cdef physical *m = <physical *>n.memory
-    mark_shadow(n.address, n.size, 0)
+    mark_locked(n.address, n.size, 0)
     mmap(<void *>n.address, n.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
     madvise(<void *>n.address, n.size, MADV_DONTDUMP)
     n.use, n.memory, n.readers = RESERVED, NULL, 0
@@ -239,9 +239,9 @@ cdef int set_access(uint64_t address, uint64_t size, const gpu *g, bint gives) n
             if mprotect(<void *>n.address, n.size, PROT_READ | PROT_WRITE if readers else PROT_NONE) != 0:
                 return CUDA_ERROR_OUT_OF_MEMORY
             n.use = MAPPED if readers else CLOSED
-            mark_shadow(n.address, n.size, SHADOW_ALLOCATED if readers else 0)
+            mark_locked(n.address, n.size, SHADOW_ALLOCATED if readers else 0)
             if readers:
-                mark_shadow(n.address, n.size, SHADOW_WRITTEN)
+                mark_locked(n.address, n.size, SHADOW_WRITTEN)
         n.readers = readers
         n = block_above(a, n.address)
     return CUDA_SUCCESS

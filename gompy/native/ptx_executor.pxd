@@ -28,6 +28,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
     enum:
         PTX_HOST_RANGES
         PTX_WHOLE_ALLOCATED
+        PTX_WHOLE_LOOKER
         PTX_WHOLE_SHIFT
         PTX_WHOLE_WRITTEN
     ctypedef struct ptx_host_range "__typeof__ (((ptx_host_ranges *) 0)->range[0])":
