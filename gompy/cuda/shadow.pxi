@@ -42,9 +42,10 @@ cdef extern from *:
     #ifndef MREMAP_DONTUNMAP
     #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
     #endif
-    /* Bytes that are not allocated (closed gaps inside a block) stay so.  Copies are large: vectors are worth it.  */
+    #include "gompy/native/shadow_marks.h"
+    /* Copies are large: vectors are worth it.  */
     __attribute__ ((optimize ("O3"))) static void shadow_written (uint8_t *to, size_t size)
-    { for (size_t i = 0; i < size; i++) to[i] = (to[i] & 1) * 3; }
+    { gompy_mark_written (to, size); }
     __attribute__ ((optimize ("O3"))) static void shadow_copied (uint8_t *to, const uint8_t *of, size_t size)
     { for (size_t i = 0; i < size; i++) to[i] = to[i] ? of[i] | 1 : 0; }
     __attribute__ ((optimize ("O3"))) static void
@@ -429,10 +430,11 @@ cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
     cdef gpu *other = gpu_of(of)
     if g == NULL:
         return
-    if other == NULL:
-        mark_written(to, size)
-    else:
-        settle_marks(g, to, size)
+    if other != NULL and size:
         settle_marks(other, of, size)
+    if other == NULL or all_written(other, of, size):
+        mark_written(to, size)
+    elif size:
+        settle_marks(g, to, size)
         shadow_copied(shadow_of(g, to), shadow_of(other, of), size)
         note_marked(g, to, size, 0)

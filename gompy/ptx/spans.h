@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "checked_rows.h"
+#include "gompy/native/shadow_marks.h"
 #include "warp.h"
 
 _Static_assert (PTX_WHOLE_SHIFT == GOMPY_WHOLE_SHIFT, "executor.h and gompy/abi/ptx.py have the same");
@@ -143,14 +144,6 @@ gompy_good_turns (struct gompy_warp *w, struct gompy_span *spans, uint32_t count
   return most ? most | marks : 0;
 }
 
-/* Bytes are written, but for those that somebody has freed meanwhile.  */
-static inline __attribute__ ((always_inline)) void
-gompy_mark_bytes (uint8_t *shadow, uint64_t length)
-{
-  for (uint64_t i = 0; i < length; i++)
-    shadow[i] = (uint8_t) ((shadow[i] & 1) * 3);
-}
-
 /* As many turns are done: what they have written is marked.  */
 static __attribute__ ((optimize ("O3"))) void
 gompy_mark_turns (struct gompy_warp *w, const struct gompy_span *spans, uint32_t count, uint32_t turns)
@@ -163,7 +156,7 @@ gompy_mark_turns (struct gompy_warp *w, const struct gompy_span *spans, uint32_t
       if ((uint64_t) spans[i].step == bytes)
         {
           uint64_t end = at + bytes * turns;
-          gompy_mark_bytes (w->shadow + at, end - at);
+          gompy_mark_written (w->shadow + at, end - at);
           uint64_t block = (at + GOMPY_WHOLE_BLOCK - 1) >> GOMPY_WHOLE_SHIFT;
           for (; block < end >> GOMPY_WHOLE_SHIFT; block++)
             {
@@ -174,7 +167,7 @@ gompy_mark_turns (struct gompy_warp *w, const struct gompy_span *spans, uint32_t
         }
       else
         for (uint32_t n = turns; n--; at += (uint64_t) spans[i].step)
-          gompy_mark_bytes (w->shadow + at, bytes);
+          gompy_mark_written (w->shadow + at, bytes);
     }
 }
 

@@ -66,6 +66,30 @@ def test_large_blocks_keep_their_pages(cuda: Driver) -> None:
     assert faults[-1] - faults[8] < size // PAGE // 4, faults
 
 
+def flags(address: int) -> list[str]:
+    """Of the mapping with an address, the kernel's (VmFlags)."""
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        words = line.split()
+        if "-" in words[0]:
+            low, high = (int(word, 16) for word in words[0].split("-"))
+            inside = low <= address < high
+        elif inside and words[0] == "VmFlags:":
+            return words[1:]
+    return []
+
+
+def test_large_blocks_may_have_huge_pages(cuda: Driver) -> None:
+    """Opening and closing goes through the entries of page tables: one for each 2 MiB, not 512."""
+    cuda.context()
+    if not Path("/sys/kernel/mm/transparent_hugepage").exists():
+        pytest.skip("this kernel has no huge pages for such memory")
+    cuda.put(b"x" * 100)
+    for _ in range(3):
+        block = cuda.alloc(16 * SIZE)
+        assert block % (2 * SIZE) == 0 and "hg" in flags(block)
+
+
 def resident() -> int:
     """Bytes of this process's memory."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE

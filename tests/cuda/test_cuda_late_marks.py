@@ -1,4 +1,4 @@
-"""The emulated CUDA driver with GOMPY_CHECK: marks of large blocks are made late, and are what they would be at once."""
+"""The emulated CUDA driver with GOMPY_CHECK: marks of large blocks are made late, and are the same then."""
 
 from __future__ import annotations
 
