@@ -15,6 +15,8 @@ cdef enum:
     FULL_LEAST = FULL_BYTES / 256  # as many a small one counts for: new pages, and a shadow's, are worse than all else
     FULL_ALWAYS = 8 << 20          # bytes of a freed block that keeps them, however many others do
     HAS_PAGES = 1                  # in a freed block's flags
+    GAVE_PAGES = 2                 # it has had them, and rests as if it had
+    GIVERS = 4                     # of the blocks that were freed last, those that are asked for pages
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
     HEAP_WHOLE = 64 << 10          # bytes of a block of the heap that has pages of its own
     COLOURED_LEAST = 4 * CHUNK     # bytes of a block that may begin behind the start of a page, by a colour's multiple
@@ -109,6 +111,22 @@ cdef block *carve_guarded(area *a, uint64_t length, uint64_t whole) noexcept nog
     return n
 
 
+cdef void take_pages(area *a, const block *n) noexcept nogil:
+    """A new large block gets the huge pages of one as large that was freed not long ago, which are what caches have.
+    That one rests on, without.  Not where other processes may share some: those stay where they are."""
+    cdef uint64_t i = 1
+    cdef block *of
+    if n.use != ALLOCATION or n.size < ALIGNED_LEAST or n.address % CHUNK or gpu_of(n.address).shared_pages != NULL:
+        return
+    while i <= GIVERS and i <= a.quarantine_next:
+        of = a.quarantine[(a.quarantine_next - i) % QUARANTINE_RING]
+        if of != NULL and of.flags == HAS_PAGES and of.size == n.size and of.address % CHUNK == 0:
+            of.flags |= GAVE_PAGES
+            move_pages(of.address, n.address, (n.size - 4096) & ~<uint64_t>(CHUNK - 1), PROT_NONE)
+            return
+        i += 1
+
+
 cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, void *owner) noexcept nogil:
     """A block of ``length`` visible bytes.  NULL when the area's limit or its addresses are exhausted."""
     cdef uint64_t end, charge, skip = 0
@@ -144,6 +162,7 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
             if align < 16:
                 align = 16
         n.start = end - round_up(length, align)
+        take_pages(a, n)
         if not (open_pages(a, n.address, n.size) if use == HEAP else
                 mprotect(<void *>n.address, n.size - 4096, new_access(use)) == 0):
             release_block(a, n)

@@ -215,8 +215,8 @@ cdef inline uint64_t pages_until(gpu *g, uint64_t at) noexcept nogil:
     return (<uint64_t>g.view.shadow + at & ~<uint64_t>(WIDE - 1)) - <uint64_t>g.view.shadow
 
 
-cdef uint64_t move_pages(uint64_t of, uint64_t to, uint64_t size) noexcept nogil:
-    """Move huge pages, which leaves zeros; how many bytes have been."""
+cdef uint64_t move_pages(uint64_t of, uint64_t to, uint64_t size, int access) noexcept nogil:
+    """Move huge pages, which have that access and leave zeros; how many bytes have been."""
     cdef uint64_t done = 0, step = size
     cdef int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP
     while done < size:
@@ -229,7 +229,7 @@ cdef uint64_t move_pages(uint64_t of, uint64_t to, uint64_t size) noexcept nogil
         else:
             break
     if done < size:  # what was there is gone
-        mmap(<void *>(to + done), size - done, PROT_READ | PROT_WRITE,
+        mmap(<void *>(to + done), size - done, access,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)
         madvise(<void *>(to + done), size - done, MADV_DONTDUMP)
         madvise(<void *>(to + done), size - done, MADV_HUGEPAGE)
@@ -267,7 +267,7 @@ cdef void take_marks(gpu *g, block *n) noexcept nogil:
         return
     size = min(size, end - first)
     best.first = of + size
-    here = move_pages(<uint64_t>g.view.shadow + of, <uint64_t>g.view.shadow + first, size)
+    here = move_pages(<uint64_t>g.view.shadow + of, <uint64_t>g.view.shadow + first, size, PROT_READ | PROT_WRITE)
     memcpy(states + (first >> PTX_WHOLE_SHIFT), states + (of >> PTX_WHOLE_SHIFT), here >> PTX_WHOLE_SHIFT)
     memset(states + (first + here >> PTX_WHOLE_SHIFT), 0, size - here >> PTX_WHOLE_SHIFT)
     memset(states + (of >> PTX_WHOLE_SHIFT), 0, here >> PTX_WHOLE_SHIFT)

@@ -95,6 +95,29 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
 
+def test_a_new_block_has_the_pages_of_the_last_one(cuda: Driver) -> None:
+    """Caches have them; the freed block rests without."""
+    cuda.context()
+    data = [letter * (16 * SIZE) for letter in (b"x", b"y", b"z")]
+    blocks = [cuda.put(data[0])]
+    before = resident()
+    for text in data[1:]:
+        cuda.ok("cuMemFree_v2", c_uint64(blocks[-1]))
+        blocks.append(cuda.put(text))
+    assert resident() - before < 8 * SIZE and len(set(blocks)) == 3
+    assert [access(block) for block in blocks[:2]] == ["--", "--"]
+    assert cuda.get(blocks[2], 16 * SIZE) == data[2]
+
+
+def test_pages_that_other_processes_may_have_stay_where_they_are(cuda: Driver) -> None:
+    cuda.context()
+    shared, handle = cuda.put(b"x" * 16 * SIZE), ctypes.create_string_buffer(64)
+    cuda.ok("cuIpcGetMemHandle", handle, c_uint64(shared))
+    cuda.ok("cuMemFree_v2", c_uint64(shared))
+    new = cuda.put(b"y" * 16 * SIZE)
+    assert "sh" in flags(shared) and "sh" not in flags(new) and new != shared
+
+
 @pytest.mark.parametrize(("size", "managed"), [(10 * SIZE, False), (40 * SIZE, False), (6 * SIZE, True)])
 def test_freed_blocks_have_no_more_memory(cuda: Driver, size: int, managed: bool) -> None:
     """Their shadows had: what rests has addresses of its own, so each block had another."""
