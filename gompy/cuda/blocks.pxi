@@ -22,6 +22,10 @@ cdef enum:
     MAPPED          # and cuMemSetAccess: access
     RESERVATION     # all that one cuMemAddressReserve has given: in no tree (virtual.pxi)
 
+cdef enum:
+    HAS_PAGES = 1   # in a freed block's flags, with GOMPY_CHECK
+    GAVE_PAGES = 2  # it has had them, and rests as if it had
+
 cdef struct block:
     block *left
     block *right

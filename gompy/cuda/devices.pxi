@@ -108,6 +108,15 @@ cdef int threads_per_processor(gpu *g) noexcept nogil:
     return 2048
 
 
+cdef gpu *gpu_of(uint64_t address) noexcept nogil:
+    """The device whose window an address lies in, or NULL."""
+    cdef int i
+    for i in range(gpu_count):
+        if address - gpus[i].base < gpus[i].window:
+            return &gpus[i]
+    return NULL
+
+
 cdef int device_attribute(gpu *g, int which, int *value) noexcept nogil:
     """cuDeviceGetAttribute for those that differ between devices; the rest is a table (numbers.h)."""
     if which == CU_DEVICE_ATTRIBUTE_CLOCK_RATE:  # kHz

@@ -20,8 +20,8 @@ from gompy.native.signals cimport (
 )
 from gompy.native.mman cimport (
     MADV_DONTDUMP, MADV_DONTNEED, MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_FAILED, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE,
-    MAP_SHARED, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect, mremap, munlock,
-    munmap,
+    MAP_SHARED, MREMAP_FIXED, MREMAP_MAYMOVE, PROT_NONE, PROT_READ, PROT_WRITE, madvise, mmap, mprotect, mremap,
+    munlock, munmap,
 )
 from gompy.native.atomics cimport (
     ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, add32, add64, exchange32, load32, load64, store32, store64, sub32,

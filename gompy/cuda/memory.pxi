@@ -14,8 +14,6 @@ cdef enum:
     FULL_MOST = FULL_BYTES / 2     # as many a large one counts for
     FULL_LEAST = FULL_BYTES / 256  # as many a small one counts for: new pages, and a shadow's, are worse than all else
     FULL_ALWAYS = 8 << 20          # bytes of a freed block that keeps them, however many others do
-    HAS_PAGES = 1                  # in a freed block's flags
-    GAVE_PAGES = 2                 # it has had them, and rests as if it had
     GIVERS = 4                     # of the blocks that were freed last, those that are asked for pages
     LEAVING_PIN = 1 << 30          # in a block's pins: it is freed
     HEAP_WHOLE = 64 << 10          # bytes of a block of the heap that has pages of its own
@@ -345,15 +343,6 @@ cdef area *area_of(gpu *g, uint64_t address) noexcept nogil:
         return &g.heap
     if in_area(&g.virtual, address):
         return &g.virtual
-    return NULL
-
-
-cdef gpu *gpu_of(uint64_t address) noexcept nogil:
-    """The device whose window an address lies in, or NULL."""
-    cdef int i
-    for i in range(gpu_count):
-        if address - gpus[i].base < gpus[i].window:
-            return &gpus[i]
     return NULL
 
 

@@ -1,4 +1,5 @@
-# With GOMPY_CHECK: the shadow, which tells kernels what of device memory is allocated, and what is written (executor.h).
+# With GOMPY_CHECK: the shadow, which tells kernels what of device memory is allocated, and what of it is written
+# (executor.h).
 #
 # Marks of large blocks are made late: when the next kernel begins, or somebody else looks.  A region that maps its
 # arrays anew frees a block, allocates one as large, and copies to most of it; and what was freed has the marks already
