@@ -282,11 +282,10 @@ VERSIONS = ("S", "V", "E", "W", "X")
 """Compiled forms: uniform.py's S, V, E, and V and E for warps that are not 32 threads of one row (W, X).
 
 In files' names and requests each kind of code has letters of its own."""
-CODE_KINDS = ("plain", "checked", "racing")
-PLAIN, CHECKED, RACING = range(3)
-"""Code as it is; with checks of each access (GOMPY_CHECK; checks.py), and of races if that is asked for; with
-those of races alone (racing.py)."""
-FORM_LETTERS = ("SVEWX", "svewx", "12345")
+CODE_KINDS = ("plain", "checked", "racing", "both")
+PLAIN, CHECKED, RACING, BOTH = range(4)
+"""Code as it is; with checks of each access (GOMPY_CHECK; checks.py); with those of races (racing.py); with both."""
+FORM_LETTERS = ("SVEWX", "svewx", "12345", "67890")
 """Of each kind: the letters of the versions."""
 FORMS = {letter: (VERSIONS[n], kind) for kind, letters in enumerate(FORM_LETTERS) for n, letter in enumerate(letters)}
 """Of each letter: the version and the kind."""

@@ -105,14 +105,14 @@ def step(em: Emitter, code: Instruction, kind: str, memory: object, value: Value
         em.fail(f"'{code.opcode}' needs an address")
     address = address_of(em, memory)
     waits = kind in ("test", "test_parity")
-    if em.checked and not waits:
+    if em.racing and not waits:
         racing.fence(em)
         racing.strong(em, address, 8, True)
     places = em.spill(address, 1), em.spill(value, 2, "i64")
     state, answer = em.scratch(0), em.scratch(3)
     arguments = f"i32 {abi.MBARRIER_STEPS.index(kind)}, ptr {places[0]}, ptr {places[1]}, ptr {state}, ptr {answer}"
     em.helper("mbarrier", f"ptr %w, i32 {em.active}, {arguments}, {em.site()}")
-    if em.checked and waits:
+    if em.racing and waits:
         racing.strong(em, address, 8, False)
         racing.fence(em)
     return state, answer

@@ -8,9 +8,9 @@ ends with a NUL and the status):
     want HASH I                 the index
     want HASH S|E|X             what the image needs of the object as S; all its kernels as E or X
     want HASH S|V|W FUNCTION    one function
-    auto [checked|racing]       what an image of all the objects needs, with code of that kind (abi.CODE_KINDS)
+    auto [checked|racing|both]  what an image of all the objects needs, with code of that kind (abi.CODE_KINDS)
     slow [checked]              what all files share (slow.py)
-    whole HASH [checked|racing] all functions of the object as S, for mkoffload/nvptx_ahead.py
+    whole HASH [checked|racing|both]  all functions of the object as S, for mkoffload/nvptx_ahead.py
 
 (other letters for other kinds: abi.FORM_LETTERS) and writes FOLDER/HASH.I and so on.  As S, an object's file has the
 functions that kernels of the first image with that object can reach (reach.py); what a later image needs besides is in
@@ -258,7 +258,7 @@ class Builder:
         if not jobs:
             return
         if jobs[0].key:
-            jobs = [*self.slow_job(abi.FORMS[jobs[0].form][1] == abi.CHECKED), *jobs]
+            jobs = [*self.slow_job(abi.FORMS[jobs[0].form][1] in (abi.CHECKED, abi.BOTH)), *jobs]
         total = sum(job.weight for job in jobs)
         count = min(len(os.sched_getaffinity(0)), len(jobs), total // SHARE)
         if count < 2:

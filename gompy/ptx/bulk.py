@@ -48,7 +48,7 @@ def perform(
         if not isinstance(place, Memory):
             em.fail(f"'{code.opcode}' needs addresses")
         addresses.append(address_of(em, place))
-    if em.checked and barrier is not None:
+    if em.racing and barrier is not None:
         racing.fence(em)
         racing.strong(em, addresses[2], 8, True)
     spilled = [em.spill(address, number) for number, address in enumerate(addresses)]

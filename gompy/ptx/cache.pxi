@@ -275,9 +275,9 @@ cdef inline const char *string_of(file_head *head, uint32_t offset) noexcept nog
 
 
 cdef inline int code_kind(const ptx_image *image) noexcept nogil:
-    """CODE_PLAIN, CODE_CHECKED or CODE_RACING."""
-    if image.check == PTX_CHECK_RACE:
-        return CODE_RACING
+    """CODE_…, of what is looked for."""
+    if image.check & PTX_CHECK_RACE:
+        return CODE_RACING if image.check == PTX_CHECK_RACE else CODE_BOTH
     return CODE_CHECKED if image.check else CODE_PLAIN
 
 

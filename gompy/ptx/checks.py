@@ -252,5 +252,7 @@ def all_here(em: Emitter, members: str) -> str:
     away = em.new(f"and i32 {em.new(f'and i32 {members}, {present}')}, {em.new(f'xor i32 {em.active}, -1')}")
     others = em.new(f"and i32 {em.active}, {em.new(f'xor i32 {members}, -1')}")
     odd = em.new(f"icmp ne i32 {em.new(f'or i32 {away}, {others}')}, 0")
-    races = em.new(f"icmp ne i64 {warp_word(em, 'race_mask', 'i64')}, 0")
-    return em.seldom(em.new(f"or i1 {odd}, {races}"), "ask", "synced")
+    if em.racing:
+        races = em.new(f"icmp ne i64 {warp_word(em, 'race_mask', 'i64')}, 0")
+        odd = em.new(f"or i1 {odd}, {races}")
+    return em.seldom(odd, "ask", "synced")

@@ -110,7 +110,8 @@ class Emitter:
     def __init__(self, analysis: Analysis, links: Links, name: str, kind: int = abi.PLAIN) -> None:
         self.a = analysis
         self.checked = kind != abi.PLAIN  # each warp by itself, and what happens is told
-        self.shadowed = kind == abi.CHECKED  # accesses are held against the shadow of their memory (checks.py)
+        self.shadowed = kind in (abi.CHECKED, abi.BOTH)  # accesses are held against their memory's shadow (checks.py)
+        self.racing = kind in (abi.RACING, abi.BOTH)  # and told to who looks for races (racing.py)
         self.links = links
         self.name = name
         self.lines: list[str] = []

@@ -265,7 +265,7 @@ class Fission:
     def barrier(self, code: Instruction) -> None:
         """A barrier: the next warp's turn."""
         em = self.em
-        if em.checked:
+        if em.racing:
             racing.come(em)
         block = em.a.blocks[em.block]
         k = len(self.sites) + 1
@@ -466,7 +466,7 @@ class Fission:
     def leave(self) -> None:
         """A warp's end; then the next one's turn."""
         em = self.em
-        if em.checked:
+        if em.racing:
             racing.end_warp(em)
         if self.same_way:
             self.end = len(em.lines)
@@ -487,7 +487,7 @@ class Fission:
         em.put(f"br i1 {last}, label %{'round' if self.sites else 'out'}, label %dispatch")
         if self.sites:
             em.label("round")
-            if em.checked:
+            if em.racing:
                 racing.meet(em, "%states")
             left = em.new("load i32, ptr %alive")
             em.put(f"br i1 {em.new(f'icmp eq i32 {left}, 0')}, label %out, label %dispatch")

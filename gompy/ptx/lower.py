@@ -301,7 +301,7 @@ class Lowering(Statements):
     def emit_copy(self, copy: Copy) -> None:
         """That copy, and the question in front of it."""
         turns, name = copy.turns, copy.name
-        copy.ask(warp_word(self, "races", "ptr"))
+        copy.ask(warp_word(self, "races", "ptr") if self.racing else "")
         self.copying, self.trusted = copy, turns.trusted
         for block in turns.blocks:
             self.block = block.index

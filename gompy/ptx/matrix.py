@@ -190,7 +190,7 @@ def places_of(em: Emitter, rows: Value, matrix: int, transposed: bool) -> list[V
 
 def told(em: Emitter, places: list[Value], writes: bool) -> None:
     """Tell of the accesses of a matrix where races are looked for."""
-    for place in places if em.checked else ():
+    for place in places if em.racing else ():
         racing.plain(em, place, 4 // len(places), writes, "shared")
 
 

@@ -153,7 +153,7 @@ def load(em: Emitter, code: Instruction) -> None:
         return
     if em.shadowed and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
-    if em.checked and not em.trusted and space in racing.LOOKED_AT:
+    if em.racing and not em.trusted and space in racing.LOOKED_AT:
         racing.access(em, memory, count * bytes_of(kind), False, code, space)
     base = lanes_base(em, memory, space)
     if base is not None:
@@ -188,7 +188,7 @@ def store(em: Emitter, code: Instruction) -> None:
         return
     if em.shadowed and count > 1 and space != "param":
         checks.alignment(em, address_of(em, memory), count * bytes_of(kind))
-    if em.checked and not em.trusted and space in racing.LOOKED_AT:
+    if em.racing and not em.trusted and space in racing.LOOKED_AT:
         racing.access(em, memory, count * bytes_of(kind), True, code, space)
     base = lanes_base(em, memory, space)
     if base is not None:
@@ -233,7 +233,7 @@ def atomic(em: Emitter, code: Instruction) -> None:
     number = abi.ATOM_OPS.index(operation) * 8 + (abi.ATOM_TYPES.index(kind) if kind != "b16" else 0x100)
     done = additions.begin(em, code, memory, rest[0], number) if additions.applies(em, code, operation, kind) else ""
     slow = fast = quick = ""
-    if em.checked:
+    if em.racing:
         racing.atom(em, memory, 2 if kind == "b16" else bytes_of(kind), code)
     if single.takes(em, code):
         slow, done = em.fresh("slow"), em.fresh("done")
@@ -345,7 +345,7 @@ def fence(em: Emitter, code: Instruction) -> None:
     if any(m not in known for m in code.mods) and code.mods[:1] not in (("proxy",), ("mbarrier_init",)):
         unknown(em, code)
     em.put('fence syncscope("singlethread") seq_cst' if single.absorbs(em, code) else "fence seq_cst")
-    if em.checked:
+    if em.racing:
         racing.fence(em)
 
 

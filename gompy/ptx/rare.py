@@ -581,7 +581,7 @@ def half_sum(em: Emitter, code: Instruction) -> None:
     memory = code.operands[1 if has_result else 0]
     if not isinstance(memory, Memory):
         em.fail(f"'{code.opcode}' needs an address")
-    if em.checked:
+    if em.racing:
         racing.atom(em, memory, bytes_of(kind), code)
     address = em.spill(address_of(em, memory), 1)
     first = em.spill(em.fit(em.read(code.operands[-1], kind), "i64"), 2)

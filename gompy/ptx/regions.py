@@ -132,7 +132,7 @@ def give_along(em: Emitter, begins: list[int], stride: int, last: str) -> None:
 def round_along(em: Emitter, k: int) -> None:
     """All warps have come to barrier k: a round from there."""
     em.label(f"round{k}")
-    if em.checked:
+    if em.racing:
         racing.meet(em, "null")
     em.put(f"store i8 {k}, ptr %came_")
     take_along(em, "%first", "%rows")

@@ -327,9 +327,10 @@ class Copy:
         em, name = self.em, self.name
         em.label(f"A{name}")
         em.put(f"store i32 {AGAIN}, ptr {self.wait}")
-        asks = em.fresh("asks")
-        em.put(f"br i1 {em.new(f'icmp eq ptr {races}, null')}, label %{asks}, label %K{name}, !prof !1")
-        em.label(asks)
+        if races:
+            asks = em.fresh("asks")
+            em.put(f"br i1 {em.new(f'icmp eq ptr {races}, null')}, label %{asks}, label %K{name}, !prof !1")
+            em.label(asks)
         for number, span in enumerate(self.turns.spans):
             what = span.bytes | span.size << abi.SPAN_SIZE_AT | abi.SPAN_WRITES * span.writes
             for at, value in enumerate((self.sum(span.first), self.sum(span.step), str(what))):

@@ -127,7 +127,7 @@ def load(em: Emitter, code: Instruction) -> None:
         elements = []
         for bits in width:
             address = addresses.pop(0)
-            if em.checked:
+            if em.racing:
                 racing.plain(em, address, bits // 8, False, space)
             elements.append(load_value(em, address, f"b{bits}", True, space))
         values.append(joined(em, elements, width[0]))
@@ -157,7 +157,7 @@ def store(em: Emitter, code: Instruction) -> None:
             if len(width) > 1:
                 part = em.cast("trunc", em.op("lshr", value, em.splat(em.ints("i32", bits * index))), f"i{bits}")
             address = addresses.pop(0)
-            if em.checked:
+            if em.racing:
                 racing.plain(em, address, bits // 8, True, space)
             store_value(em, address, part, space)
 

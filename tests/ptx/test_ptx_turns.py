@@ -88,3 +88,11 @@ def test_a_loop_that_reads_what_others_order_by_keeps_no_line() -> None:
     assert kept in ir("st.u32 [%a], %n;", abi.CHECKED)
     assert kept not in ir("ld.volatile.global.u32 %n, [%a]; st.u32 [%a], %n;", abi.CHECKED)
     assert kept not in ir("ld.acquire.gpu.global.u32 %n, [%a]; st.u32 [%a], %n;", abi.CHECKED)
+
+
+def test_code_that_looks_for_no_races_does_not_ask_whether_to() -> None:
+    """Each access asked, and had calls behind it that were never made: a third of the code."""
+    mask, shadow = (f"getelementptr i8, ptr %w, i64 {abi.WARP[field]}\n" for field in ("race_mask", "shadow"))
+    for kind, wanted in {abi.CHECKED: [shadow], abi.RACING: [], abi.BOTH: [mask, shadow]}.items():
+        text = ir("st.u32 [%a], %n;", kind)
+        assert [word for word in (mask, shadow) if word in text] == wanted, kind
