@@ -50,8 +50,9 @@ def is_stale() -> bool:
 
 LANES = 32
 
-WHOLE_SHIFT = 9
-"""Checked code: how many bytes of device memory share a byte of the warp's `whole`, as a power of two."""
+WHOLE_SHIFT, WHOLE_WRITTEN, LOOKS = 9, 2, 32
+"""Checked code: how many bytes of device memory share a byte of the warp's `whole`, as a power of two; what that is
+where all of them are written; after how many accesses to other blocks the executor looks at one."""
 TURNS_MARKED = 1 << 30
 """In the answer of `turns`: `turned` has something to mark."""
 SPAN_SIZE_AT, SPAN_WRITES = 16, 1 << 15
@@ -104,6 +105,7 @@ WARP_FIELDS = (
     ("sums", "void *"),  # additions that the host thread gathers: SUMS_FIELDS
     ("group", "uint32_t"),  # how many warps such a call is for, or 0
     ("mask", "uint32_t"),  # the lanes that are there
+    ("looks", "int32_t"),  # checked code: accesses to no block that is known as written, until one is asked about
 )
 """What compiled code sees of struct gompy_warp (warp.h), with C's types: no gaps between them."""
 

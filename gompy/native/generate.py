@@ -178,6 +178,8 @@ PTX_NUMBERS = (
     "NOTE_BYTES",
     "NOTE_SHIFT",
     "WHOLE_SHIFT",
+    "WHOLE_WRITTEN",
+    "LOOKS",
     "TURNS_MARKED",
     "SPAN_SIZE_AT",
     "SPAN_WRITES",

@@ -425,6 +425,7 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
 cdef extern from "spans.h" nogil:
     struct gompy_span:
         pass
+    void gompy_look_seldom(gompy_warp *, uint64_t address)
     uint32_t gompy_good_turns(gompy_warp *, gompy_span *, uint32_t count, uint32_t most)
     void gompy_mark_turns(gompy_warp *, const gompy_span *, uint32_t count, uint32_t turns)
 
@@ -525,6 +526,7 @@ cdef uint64_t check_load_uniform(gompy_warp *w, uint32_t mask, uint64_t address,
     """op_load_uniform, of any memory."""
     cdef int lane = gompy_lowest(mask)
     cdef char *place = gompy_checked_range(w, address, size, size, False)
+    gompy_look_seldom(w, address)
     if place != NULL:
         return read_place(place, size)
     place = checked_place(w, lane, address, size, READS, unit, line)
@@ -537,6 +539,7 @@ cdef void check_store_uniform(gompy_warp *w, uint32_t mask, uint64_t address, ui
                               code_unit *unit, uint32_t line) noexcept nogil:
     """op_store_uniform, of any memory."""
     cdef int i
+    gompy_look_seldom(w, address)
     for i in range(32):
         if mask >> i & 1:
             memcpy(checked_place(w, i, address, size, WRITES, unit, line), &value, size)

@@ -69,20 +69,18 @@ def warp_word(em: Emitter, field: str, kind: str) -> str:
     return em.once(f"%check_{field}", f"%check_{field} = load {kind}, ptr {place}, !invariant.load !0")
 
 
-def spot(em: Emitter, address: str, space: str) -> tuple[str, str, str]:
-    """Of a scalar address: whether it is in the memory (i1), the host pointer, the pointer to its shadow."""
-    if space == "shared":
-        offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
-        inside = em.new(f"icmp ult i64 {offset}, {warp_word(em, 'shared_size', 'i64')}")
-        place = em.new(f"getelementptr i8, ptr {warp_word(em, 'shared', 'ptr')}, i64 {offset}")
-        shadow = warp_word(em, "shared_shadow", "ptr")
-    else:
-        base, limit = em.limits()
-        offset = em.new(f"sub i64 {address}, {base}")
-        inside = em.new(f"icmp ule i64 {offset}, {limit}")
-        place = em.new(f"inttoptr i64 {address} to ptr")
-        shadow = warp_word(em, "shadow", "ptr")
-    return inside, place, em.new(f"getelementptr i8, ptr {shadow}, i64 {offset}")
+def shadow_of(em: Emitter, address: str) -> str:
+    """The pointer to the shadow of a scalar address of device memory."""
+    offset = em.new(f"sub i64 {address}, {em.limits()[0]}")
+    return em.new(f"getelementptr i8, ptr {warp_word(em, 'shadow', 'ptr')}, i64 {offset}")
+
+
+def shared_spot(em: Emitter, address: str) -> tuple[str, str, str]:
+    """Of a scalar address: whether it is in shared memory (i1), the host pointer, the pointer to its shadow."""
+    offset = em.new(f"sub i64 {address}, {abi.SHARED_BASE}")
+    inside = em.new(f"icmp ult i64 {offset}, {warp_word(em, 'shared_size', 'i64')}")
+    place = em.new(f"getelementptr i8, ptr {warp_word(em, 'shared', 'ptr')}, i64 {offset}")
+    return inside, place, em.new(f"getelementptr i8, ptr {warp_word(em, 'shared_shadow', 'ptr')}, i64 {offset}")
 
 
 def fitting(em: Emitter, shadow: str, size: int, writes: bool) -> str:
@@ -117,14 +115,24 @@ def prepare(em: Emitter, address: Value, size: int, writes: bool, slow: str) -> 
 def test_place(em: Emitter, address: str, size: int, space: str, slow: str) -> tuple[str, str]:
     """Go on where a scalar address is in the memory and aligned, at `slow` otherwise: its place and that of its shadow.
 
-    One test behind the other: as one number they take the processor twice as many steps.
+    In device memory, which begins at a page, both are one test: what is no multiple of the size becomes a large number.
+    In shared memory it is one test behind the other: as one they take the processor twice as many steps.
     """
-    inside, place, shadow = spot(em, address, space)
-    goes_on(em, inside, slow)
-    if size > 1:
-        low = em.new(f"and i64 {address}, {size - 1}")
-        goes_on(em, em.new(f"icmp eq i64 {low}, 0"), slow)
-    return place, shadow
+    if space == "shared":
+        inside, place, shadow = shared_spot(em, address)
+        goes_on(em, inside, slow)
+        if size > 1:
+            low = em.new(f"and i64 {address}, {size - 1}")
+            goes_on(em, em.new(f"icmp eq i64 {low}, 0"), slow)
+        return place, shadow
+    base, limit = em.limits()
+    offset = number = em.new(f"sub i64 {address}, {base}")
+    shift = size.bit_length() - 1
+    if shift:
+        limit = em.once(f"%check_limit{shift}", f"%check_limit{shift} = lshr i64 {limit}, {shift}")
+        number = em.new(f"call i64 @llvm.fshr.i64(i64 {offset}, i64 {offset}, i64 {shift})")
+    goes_on(em, em.new(f"icmp ule i64 {number}, {limit}"), slow)
+    return em.new(f"inttoptr i64 {address} to ptr"), shadow_of(em, address)
 
 
 def goes_on(em: Emitter, test: str, other: str) -> None:
@@ -138,6 +146,31 @@ def written(em: Emitter, shadow: str, size: int) -> str:
     """Whether all of a word of the shadow says that the memory is written (i1)."""
     word = em.new(f"load i{8 * size}, ptr {shadow}, align 1")
     return em.new(f"icmp eq i{8 * size} {word}, {repeated(WRITTEN, size)}")
+
+
+def past_whole(em: Emitter, access: Access, space: str, slow: str, fast: str) -> None:
+    """Go on where the access's block of device memory isn't known as written, at FAST otherwise.
+
+    Of a block there is one byte, of its shadow there are 512: at random addresses that are in no cache.  Now and then
+    it goes on at SLOW, where the executor looks at the block.
+    """
+    if space == "shared":
+        return
+    base, _ = em.limits()
+    block = em.new(f"lshr i64 {em.new(f'sub i64 {access.address}, {base}')}, {abi.WHOLE_SHIFT}")
+    place = em.new(f"getelementptr i8, ptr {warp_word(em, 'whole', 'ptr')}, i64 {block}")
+    state = em.new(f"load i8, ptr {place}")
+    known, odd, looked = em.fresh("known"), em.fresh("odd"), em.fresh("looked")
+    em.put(f"br i1 {em.new(f'icmp eq i8 {state}, {abi.WHOLE_WRITTEN}')}, label %{known}, label %{odd}, !prof !1")
+    em.label(known)
+    access.keep()
+    em.put(f"br label %{fast}")
+    em.label(odd)
+    place = warp_place(em, "looks")
+    left = em.new(f"sub i32 {em.new(f'load i32, ptr {place}')}, 1")
+    em.put(f"store i32 {left}, ptr {place}")
+    em.put(f"br i1 {em.new(f'icmp slt i32 {left}, 0')}, label %{slow}, label %{looked}, !prof !2")
+    em.label(looked)
 
 
 def look(em: Emitter, access: Access) -> None:
@@ -157,6 +190,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     else:
         access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
+        past_whole(em, access, space, slow, fast)
         goes_on(em, written(em, shadow, size), slow)
         look(em, access)
         place = access.end(place, fast)
@@ -190,6 +224,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
         fast = em.fresh("fast")
         access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
+        past_whole(em, access, space, slow, fast)
         mark_written(em, shadow, size, slow, access)
         place = access.end(place, fast)
     em.put(f"store {one.typed}, ptr {place}, align {size}")

@@ -2,19 +2,29 @@
 
 An access by one address keeps the line that it met last, in a loop that neither calls, waits nor reads what others
 order by.  What others free meanwhile they free in no order with it.  Line and alignment are compared at once.
+A gather, and a column of a matrix, would hardly meet a line twice in a row: they keep none.
 """
 
 from __future__ import annotations
 
 from .emit import Emitter
+from .flow import defined
 from .opcodes import ATOMIC, MEETS, ORDERS, STRONG, YIELDS, having
-from .syntax import Call, Instruction
+from .syntax import Call, Immediate, Instruction, Memory, Register
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Setters = dict[Register, list[Instruction | Call]]
+    """What a loop's registers are set by."""
 
 LINE = 64
 NOTHING = -1
 """What no address has but for the bits that are left out."""
 LOUD = having(ATOMIC, ORDERS, MEETS, YIELDS)
 ELSEWHERE = frozenset(("shared", "local", "param"))
+SUMS = frozenset(("add", "sub", "mul", "mad", "shl", "cvt", "cvta", "mov"))
+DEPTH = 6
+"""What makes an address of others, and how many of these are followed."""
 
 
 def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access:
@@ -22,7 +32,10 @@ def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access
 
     What is no span in a loop's copy goes to and fro: it would hardly meet one twice.
     """
-    if em.seen is None or em.trusted or space in ELSEWHERE or size >= LINE or not in_quiet_loop(em, em.seen.quiet):
+    if em.seen is None or em.trusted or space in ELSEWHERE or size >= LINE:
+        return Access(em, "", address)
+    setters = quiet_loop(em, em.seen.quiet)
+    if setters is None or goes_far(em.code, setters):
         return Access(em, "", address)
     slot = em.alloca("i64", 8)
     em.begin.append(f"  store i64 {NOTHING}, ptr {slot}")
@@ -35,16 +48,47 @@ def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access
     return Access(em, slot, address)
 
 
-def in_quiet_loop(em: Emitter, quiet: dict[tuple[int, int], bool]) -> bool:
-    """Whether the innermost loop around the block at hand forgets nowhere; `quiet` is what is known."""
+def quiet_loop(em: Emitter, quiet: dict[tuple[int, int], Setters | None]) -> Setters | None:
+    """The registers of the innermost loop around the block at hand; None: there is none, or it forgets somewhere.
+    `quiet` is what is known."""
     around = (loop for loop in em.a.loops.items() if loop[0] <= em.block <= loop[1])
     loop = min(around, key=lambda loop: loop[1] - loop[0], default=None)
     if loop is None:
-        return False
+        return None
     if loop not in quiet:
-        blocks = em.a.blocks[loop[0] : loop[1] + 1]
-        quiet[loop] = not any(forgets(code) for block in blocks for code in block.code)
+        codes = [code for block in em.a.blocks[loop[0] : loop[1] + 1] for code in block.code]
+        setters: Setters = {}
+        for code in codes:
+            for register in defined(code):
+                setters.setdefault(register, []).append(code)
+        quiet[loop] = None if any(forgets(code) for code in codes) else setters
     return quiet[loop]
+
+
+def goes_far(code: Instruction | Call | None, setters: Setters) -> bool:
+    """Whether the addresses of an access are likely in another line each turn: an index that the loop has loaded, or
+    steps that are long, or not known."""
+    for operand in code.operands if isinstance(code, Instruction) else ():
+        if isinstance(operand, Memory) and isinstance(operand.base, Register):
+            return is_far(operand.base, setters, DEPTH)
+    return False
+
+
+def is_far(register: Register, setters: Setters, depth: int) -> bool:
+    """The same of what a register has."""
+    codes = setters.get(register, [])
+    code = codes[0] if len(codes) == 1 else None
+    if not isinstance(code, Instruction) or depth == 0:
+        return False
+    if code.base == "ld":
+        return ELSEWHERE.isdisjoint(code.mods)
+    sources = [operand for operand in code.operands[1:] if operand != register]
+    if len(sources) < len(code.operands) - 1:
+        return not all(isinstance(step, Immediate) and abs(step.value) < LINE for step in sources)
+    registers = [source for source in sources if isinstance(source, Register)]
+    if code.base in ("mul", "mad") and len(registers) > 1 and any(factor in setters for factor in registers[:2]):
+        return True
+    return code.base in SUMS and any(is_far(source, setters, depth - 1) for source in registers)
 
 
 def forgets(code: Instruction | Call) -> bool:
@@ -71,6 +115,11 @@ class Access:
 
     def __init__(self, em: Emitter, slot: str, address: str) -> None:
         self.em, self.slot, self.address = em, slot, address
+
+    def keep(self) -> None:
+        """All of its line is written: keep that."""
+        if self.slot:
+            self.em.put(f"store i64 {self.em.new(f'and i64 {self.address}, {-LINE}')}, ptr {self.slot}")
 
     def look(self, shadow: str) -> None:
         """What it accesses is written: keep its line if all of that is, by the shadow of device memory."""

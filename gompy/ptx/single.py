@@ -82,7 +82,7 @@ def begin(em: Emitter, code: Instruction, slow: str, done: str) -> tuple[str, st
     test = em.new(f"and i1 {em.new(f'and i1 {one}, {even}')}, {in_memory(em, address.text)}")
     if em.shadowed:
         checks.goes_on(em, test, slow)
-        test = checks.written(em, checks.spot(em, address.text, "")[2], size)
+        test = checks.written(em, checks.shadow_of(em, address.text), size)
     fast = em.fresh("fast")
     em.put(f"br i1 {test}, label %{fast}, label %{slow}, !prof !1")
     em.label(fast)

@@ -9,7 +9,8 @@
 #include "gompy/native/shadow_marks.h"
 #include "warp.h"
 
-_Static_assert (PTX_WHOLE_SHIFT == GOMPY_WHOLE_SHIFT, "executor.h and gompy/abi/ptx.py have the same");
+_Static_assert (PTX_WHOLE_SHIFT == GOMPY_WHOLE_SHIFT && (int) PTX_WHOLE_WRITTEN == (int) GOMPY_WHOLE_WRITTEN,
+                "executor.h and gompy/abi/ptx.py have the same");
 
 /* What compiled code fills in: first address, distance from turn to turn, SPAN_*.  */
 struct gompy_span
@@ -55,6 +56,18 @@ gompy_look_whole (struct gompy_warp *w, uint64_t block)
                                           : PTX_WHOLE_UNKNOWN,
                                  0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
   return !differs;
+}
+
+/* An access that the executor is asked about: where code has had many to blocks that were not known as written, this
+   one's block is looked at.  */
+static inline void
+gompy_look_seldom (struct gompy_warp *w, uint64_t address)
+{
+  if (w->looks >= 0)
+    return;
+  w->looks = GOMPY_LOOKS;
+  if (address - w->base < w->size - GOMPY_WHOLE_BLOCK)
+    gompy_look_whole (w, (address - w->base) >> GOMPY_WHOLE_SHIFT);
 }
 
 static inline int

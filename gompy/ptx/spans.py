@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from gompy.abi import ptx as abi
 
-from .checks import WRITTEN, repeated, warp_word
+from .checks import WRITTEN, repeated, shadow_of
 from .emit import Emitter, bytes_of
 from .flow import Block, defined
 from .forms import UnknownForm
@@ -393,10 +393,7 @@ class Copy:
         test = em.new(f"icmp eq i32 {em.new(f'load i32, ptr {self.marks}')}, 0")
         em.put(f"br i1 {test}, label %{marked}, label %{marks}")
         em.label(marks)
-        base, _ = em.limits()
-        offset = em.new(f"sub i64 {address}, {base}")
-        place = em.new(f"getelementptr i8, ptr {warp_word(em, 'shadow', 'ptr')}, i64 {offset}")
-        em.put(f"store i{8 * size} {repeated(WRITTEN, size)}, ptr {place}, align 1")
+        em.put(f"store i{8 * size} {repeated(WRITTEN, size)}, ptr {shadow_of(em, address)}, align 1")
         em.join(marked)
 
     def mark(self, turns: str) -> None:
