@@ -152,7 +152,8 @@ def past_whole(em: Emitter, access: Access, space: str, slow: str, fast: str) ->
     """Go on where the access's block of device memory isn't known as written, at FAST otherwise.
 
     Of a block there is one byte, of its shadow there are 512: at random addresses that are in no cache.  Now and then
-    it goes on at SLOW, where the executor looks at the block.
+    it goes on at SLOW, where the executor looks at the block; not where the address is the same each turn, as that
+    tells of one block, mostly a frame's, of which some bytes are never written.
     """
     if space == "shared":
         return
@@ -160,17 +161,18 @@ def past_whole(em: Emitter, access: Access, space: str, slow: str, fast: str) ->
     block = em.new(f"lshr i64 {em.new(f'sub i64 {access.address}, {base}')}, {abi.WHOLE_SHIFT}")
     place = em.new(f"getelementptr i8, ptr {warp_word(em, 'whole', 'ptr')}, i64 {block}")
     state = em.new(f"load i8, ptr {place}")
-    known, odd, looked = em.fresh("known"), em.fresh("odd"), em.fresh("looked")
+    known, odd = em.fresh("known"), em.fresh("odd")
     em.put(f"br i1 {em.new(f'icmp eq i8 {state}, {abi.WHOLE_WRITTEN}')}, label %{known}, label %{odd}, !prof !1")
     em.label(known)
     access.keep()
     em.put(f"br label %{fast}")
     em.label(odd)
+    if access.still:
+        return
     place = warp_place(em, "looks")
     left = em.new(f"sub i32 {em.new(f'load i32, ptr {place}')}, 1")
     em.put(f"store i32 {left}, ptr {place}")
-    em.put(f"br i1 {em.new(f'icmp slt i32 {left}, 0')}, label %{slow}, label %{looked}, !prof !2")
-    em.label(looked)
+    goes_on(em, em.new(f"icmp sge i32 {left}, 0"), slow)
 
 
 def look(em: Emitter, access: Access) -> None:

@@ -89,7 +89,7 @@ class SeenLines:
 
     slots: list[str]
     places: list[int]  # lines of text where they are forgotten
-    quiet: dict[tuple[int, int], dict[Register, list[Instruction | Call]] | None]  # what sets its registers, by loop
+    loops: dict[tuple[int, int], tuple[dict[Register, list[Instruction | Call]], bool]]  # what is known of some
 
 
 class Links:

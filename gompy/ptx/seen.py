@@ -2,7 +2,8 @@
 
 An access by one address keeps the line that it met last, in a loop that neither calls, waits nor reads what others
 order by.  What others free meanwhile they free in no order with it.  Line and alignment are compared at once.
-A gather, and a column of a matrix, would hardly meet a line twice in a row: they keep none.
+A gather, and a column of a matrix, would hardly meet a line twice in a row: they keep none.  What has the same address
+each turn keeps that: of a frame's line often some bytes are never written.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     """What a loop's registers are set by."""
 
 LINE = 64
-NOTHING = -1
-"""What no address has but for the bits that are left out."""
+NOTHING = 0x1E3779B97F4A7C35
+"""An odd number that no memory has as its address; a line's has not the bits that are left out."""
 LOUD = having(ATOMIC, ORDERS, MEETS, YIELDS)
 ELSEWHERE = frozenset(("shared", "local", "param"))
 SUMS = frozenset(("add", "sub", "mul", "mad", "shl", "cvt", "cvta", "mov"))
@@ -32,37 +33,45 @@ def begin(em: Emitter, address: str, size: int, space: str, fast: str) -> Access
 
     What is no span in a loop's copy goes to and fro: it would hardly meet one twice.
     """
-    if em.seen is None or em.trusted or space in ELSEWHERE or size >= LINE:
+    if em.seen is None or space in ELSEWHERE or size >= LINE:
         return Access(em, "", address)
-    setters = quiet_loop(em, em.seen.quiet)
-    if setters is None or goes_far(em.code, setters):
-        return Access(em, "", address)
+    setters, quiet = innermost(em, em.seen.loops)
+    still = setters is not None and is_still(em.code, setters)
+    if em.trusted or setters is None or not quiet or goes_far(em.code, setters):
+        return Access(em, "", address, still)
+    fixed = still and size > 1
     slot = em.alloca("i64", 8)
     em.begin.append(f"  store i64 {NOTHING}, ptr {slot}")
     em.seen.slots.append(slot)
-    key = em.new(f"and i64 {address}, {-LINE | size - 1}")
+    key = address if fixed else em.new(f"and i64 {address}, {-LINE | size - 1}")
     other = em.fresh("other")
     test = em.new(f"icmp eq i64 {key}, {em.new(f'load i64, ptr {slot}')}")
     em.put(f"br i1 {test}, label %{fast}, label %{other}, !prof !1")
     em.label(other)
-    return Access(em, slot, address)
+    return Access(em, slot, address, still, fixed)
 
 
-def quiet_loop(em: Emitter, quiet: dict[tuple[int, int], Setters | None]) -> Setters | None:
-    """The registers of the innermost loop around the block at hand; None: there is none, or it forgets somewhere.
-    `quiet` is what is known."""
+def innermost(em: Emitter, loops: dict[tuple[int, int], tuple[Setters, bool]]) -> tuple[Setters | None, bool]:
+    """The registers of the innermost loop around the block at hand, if there is one, and whether it forgets nowhere.
+    `loops` is what is known."""
     around = (loop for loop in em.a.loops.items() if loop[0] <= em.block <= loop[1])
     loop = min(around, key=lambda loop: loop[1] - loop[0], default=None)
     if loop is None:
-        return None
-    if loop not in quiet:
+        return None, False
+    if loop not in loops:
         codes = [code for block in em.a.blocks[loop[0] : loop[1] + 1] for code in block.code]
         setters: Setters = {}
         for code in codes:
             for register in defined(code):
                 setters.setdefault(register, []).append(code)
-        quiet[loop] = None if any(forgets(code) for code in codes) else setters
-    return quiet[loop]
+        loops[loop] = setters, not any(forgets(code) for code in codes)
+    return loops[loop]
+
+
+def is_still(code: Instruction | Call | None, setters: Setters) -> bool:
+    """Whether an access has the same address each turn."""
+    memories = [operand for operand in getattr(code, "operands", ()) if isinstance(operand, Memory)]
+    return len(memories) == 1 and isinstance(memories[0].base, Register) and memories[0].base not in setters
 
 
 def goes_far(code: Instruction | Call | None, setters: Setters) -> bool:
@@ -113,17 +122,23 @@ def complete(em: Emitter) -> None:
 class Access:
     """An access, between the look at its slot and itself."""
 
-    def __init__(self, em: Emitter, slot: str, address: str) -> None:
+    def __init__(self, em: Emitter, slot: str, address: str, still: bool = False, fixed: bool = False) -> None:
         self.em, self.slot, self.address = em, slot, address
+        self.still = still  # whether the address is the same each turn of a loop
+        self.fixed = fixed  # whether the slot keeps that
 
     def keep(self) -> None:
         """All of its line is written: keep that."""
         if self.slot:
-            self.em.put(f"store i64 {self.em.new(f'and i64 {self.address}, {-LINE}')}, ptr {self.slot}")
+            kept = self.address if self.fixed else self.em.new(f"and i64 {self.address}, {-LINE}")
+            self.em.put(f"store i64 {kept}, ptr {self.slot}")
 
     def look(self, shadow: str) -> None:
         """What it accesses is written: keep its line if all of that is, by the shadow of device memory."""
         em = self.em
+        if self.fixed:
+            self.keep()
+            return
         first = em.new(f"and i64 {self.address}, {-LINE}")
         base, _ = em.limits()
         offset = em.new(f"sub i64 {first}, {base}")

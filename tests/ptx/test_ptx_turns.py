@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from gompy.abi import ptx as abi
+from gompy.ptx import seen
 from gompy.ptx.emit import Links
 from gompy.ptx.lower import lower
 from gompy.ptx.parser import parse
@@ -84,7 +85,7 @@ def test_what_is_written_is_not_marked_again() -> None:
 
 def test_a_loop_that_reads_what_others_order_by_keeps_no_line() -> None:
     """What it reads may say that another block has freed what the loop goes over."""
-    kept = "store i64 -1"  # seen.py
+    kept = f"store i64 {seen.NOTHING}"
     assert kept in ir("st.u32 [%a], %n;", abi.CHECKED)
     assert kept not in ir("ld.volatile.global.u32 %n, [%a]; st.u32 [%a], %n;", abi.CHECKED)
     assert kept not in ir("ld.acquire.gpu.global.u32 %n, [%a]; st.u32 [%a], %n;", abi.CHECKED)

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from gompy.abi import ptx as abi
+from gompy.ptx import seen
 from gompy.ptx.device import CHECK_INIT, CHECK_MEMORY, LIBRARY, Device, ExecutorError
 from gompy.ptx.emit import Links
 from gompy.ptx.lower import lower
@@ -125,4 +126,25 @@ def ir(body: str) -> str:
 )
 def test_what_meets_another_line_each_time_keeps_none(body: str, lines: int) -> None:
     """Columns and gathers; the indices of these are read one after the other."""
-    assert len(set(re.findall(r"store i64 -1, ptr (%\w+)", ir(body)))) == lines
+    assert len(set(re.findall(rf"store i64 {seen.NOTHING}, ptr (%\w+)", ir(body)))) == lines
+
+
+@pytest.mark.parametrize(("body", "kept"), [("ld.u32 %v, [%a];", True), ("ld.u32 %v, [%i];", False)])
+def test_an_address_that_stays_is_kept_itself(body: str, kept: bool) -> None:
+    """Of a line some bytes may never be written, as of a frame's; nor is its block asked about."""
+    text = ir(body)
+    assert ("load <64 x i8>" not in text) == kept
+    assert (f"i64 {abi.WARP['looks']}\n" not in text) == kept
+
+
+def test_an_address_that_stays_is_looked_at_until_it_is_written() -> None:
+    with Device(1 << 20, CHECK_MEMORY | CHECK_INIT) as device:
+        a = device.allocate(64)
+        device.mark(a + 4, 60, 3)
+        walk(device, "ld.u32 %v, [%a+4];", a, [0] * 20)
+        assert device.warnings == []
+        walk(device, "ld.u32 %v, [%a];", a, [0] * 20)
+        assert len(device.warnings) == 2 and "19 more of these" in device.warnings[1]
+        walk(device, "setp.eq.u64 %q, %n, 10; @%q st.u32 [%a], 1; ld.u32 %v, [%a+8];", a, [0] * 20)
+        walk(device, "ld.u32 %v, [%a];", a, [0] * 20)
+        assert len(device.warnings) == 2
