@@ -1,8 +1,9 @@
 """GCC's own libgomp tests under gompy run --check: which reports there are, against a list with reasons.
 
 `any` checks the programs as they are, `exact` those made with -foffload-check, `nvptx` those for the emulated GPU;
-`race` looks for races of their regions there, and is not among those that are run if none is named.  Exit status 1 if a test has a report
-that testsuite/expected/check-WAY.txt does not name, or has no longer one that it names; 2 for wrong usage.
+`race` looks for races of their regions there, and is not among those that are run if none is named.  Exit status 1 if a
+test has a report that testsuite/expected/check-WAY.txt does not name, or has no longer one that it names; 2 for wrong
+usage.
 """
 
 from __future__ import annotations

@@ -74,9 +74,10 @@ gompy_can_read_in_place (uintptr_t begin, uintptr_t end)
   if (end - begin < GOMPY_IN_PLACE || gompy_count_threads () != 1
       || (fd = gompy_open ("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)) < 0)
     return 0;
-  gompy_need_held (begin, end - begin);
+  gompy_need_held (begin, end - begin, 0);
   for (; plain && at < end; at = query.end)
-    plain = gompy_ask_mapping (fd, at, &query) && (query.flags & 15) == GOMPY_MAPPING_RW_PRIVATE && query.inode == 0;
+    plain = gompy_ask_mapping (fd, at, &query) && query.inode == 0
+            && (query.flags & 15 & ~GOMPY_MAPPING_WRITE) == GOMPY_MAPPING_READ;  /* held ones are not to be written */
   close (fd);
   if (!plain || !gompy_has_guards (begin & -GOMPY_PAGE))
     return plain;

@@ -78,7 +78,7 @@ gompy_make_huge (unsigned times, uintptr_t start, size_t size)
   uintptr_t begin = start, end = start + size;
   if (gompy_huge_time > gompy_process_time () / GOMPY_HUGE_SHARE)
     return times + GOMPY_HUGE_AFTER;
-  gompy_need_held (start, size);
+  gompy_need_held (start, size, 1);
   if (!gompy_find_huge (&begin, &end))
     return 0;
   gompy_forget_noted (begin, end);
