@@ -138,7 +138,7 @@ check-matrix:  ## make run and the samples in fresh trees of other Debian releas
 	@$(PYTHON) testsuite/matrix/run.py $(if $(MIRROR),--mirror $(MIRROR)) $(MATRIX)
 
 # ALARMS="--way any --filter target-1 --verbose": one way only; some tests; what is said.
-check-alarms: all  ## GCC's libgomp tests under gompy run --check: no report but those that are listed; half an hour
+check-alarms: all  ## GCC's libgomp tests under gompy run --check: no report but those that are listed; most of an hour
 	@$(BIN)/python testsuite/check/gcc_tests.py $(ALARMS)
 
 # RACES="--dirs libgomp.c --filter target-1 --verbose": some of them; what is said.
