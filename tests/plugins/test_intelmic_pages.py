@@ -194,6 +194,39 @@ main (void)
 }
 """
 
+ERRNO = r"""
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+enum { n = 4 << 20 };
+int
+main (void)
+{
+  int *a = malloc (n * sizeof *a), seen = 0;
+  prctl (PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  #pragma omp target map(from: a[:n], seen)
+  {
+    errno = 77;
+    for (int i = 0; i < n; i++)
+      a[i] = i;
+    seen = errno;
+  }
+  printf ("%d %d\n", a[n - 1], seen);
+}
+"""
+
+MOST = r"""
+#include <omp.h>
+#include <stdio.h>
+int
+main (void)
+{
+  void *p = omp_target_alloc (6 << 20, omp_get_default_device ());
+  printf ("%d\n", p != NULL);
+}
+"""
+
 
 def collapses() -> bool:
     """Whether the kernel makes a huge page of shared memory when it is asked to (MADV_COLLAPSE)."""
@@ -243,6 +276,21 @@ def test_pages_are_entered_under_the_check(tools: Tools) -> None:
         ["./first"], cwd=tools.work, env=environment, capture_output=True, text=True, check=True, timeout=120
     )
     assert int(done.stdout) < (24 << 10) // 4 // 8  # not one a page, as slow huge pages may come to
+
+
+@pytest.mark.parametrize(
+    ("program", "memory", "shown"),
+    [(ERRNO, "256M", "4194303 77\n"), (MOST, "8M", "1\n")],
+    ids=["the region's errno", "most of a small memory"],
+)
+def test_huge_pages_that_are_not_to_be_had_change_nothing(tools: Tools, program: str, memory: str, shown: str) -> None:
+    """Under the check: an array that a region fills, and a block with no room for whole huge pages."""
+    tools.ok("gompcc", "-O1", "-fopenmp", tools.write("none.c", program), "-o", "none")
+    environment = dict(os.environ, GOMPY_CHECK="1", OFFLOAD_EMUL_MEM=memory)
+    done = subprocess.run(
+        ["./none"], cwd=tools.work, env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout == shown
 
 
 def test_less_than_a_huge_page_takes_no_huge_page(tools: Tools) -> None:

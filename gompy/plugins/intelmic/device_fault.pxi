@@ -226,6 +226,12 @@ cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context
 cdef extern from *:
     """
     void mic_fault (int, siginfo_t *, void *);
-    static void mic_on_fault (int signo, siginfo_t *info, void *context) { mic_fault (signo, info, context); }
+    static void
+    mic_on_fault (int signo, siginfo_t *info, void *context)
+    {
+      int error = errno;  /* the region's: it goes on where the fault was only the first access to a page */
+      mic_fault (signo, info, context);
+      errno = error;
+    }
     """
     pass

@@ -168,7 +168,7 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
     is no room.
     """
     cdef uint64_t bytes = (<uint64_t>(size if size else 1) + 15) & ~<uint64_t>15
-    cdef uint64_t room = page_up(bytes), wanted = room + GUARD_PAGE, offset, start, inside
+    cdef uint64_t room = page_up(bytes), wanted = room + GUARD_PAGE, offset = ~<uint64_t>0, start, inside
     cdef arena *a = &d.large if wanted > <uint64_t>LARGE_BLOCK else &d.small
     cdef arena_granule *run
     cdef int around
@@ -177,7 +177,10 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
         return ~<uint64_t>0
     if wanted <= ARENA_SMALL:
         wanted = ARENA_SMALL + 1  # a run, not a part of one
-    offset = arena_alloc(a, page_up_hugely(wanted) if a == &d.large and a.in_use < a.size // GUARD_ROOMY else wanted)
+    if a == &d.large and a.in_use < a.size // GUARD_ROOMY:
+        offset = arena_alloc(a, page_up_hugely(wanted))
+    if offset == ~<uint64_t>0:
+        offset = arena_alloc(a, wanted)
     if offset == ~<uint64_t>0 and a == &d.small:
         a = &d.large
         offset = arena_alloc(a, wanted)
