@@ -95,6 +95,10 @@ WRONG = {
                       " omp_target_memcpy (d, c, sizeof a, 0, 0, 0, omp_get_initial_device ());"
                       " omp_target_memcpy (a, d, 40000, 0, 0, omp_get_initial_device (), 0);"
                       " sum = a[9999]; sum = a[10000];", 40000),
+    "behind bytes of what regions alone write": ("\n#pragma omp target enter data map(alloc: a)\n#pragma omp target\n"
+                                                 "  for (int i = 0; i < n; i++) a[i] = i + 1;\n"
+                                                 '  FILL ("l", a, 0, 60000); sum = a[61000];\n'
+                                                 "#pragma omp target exit data map(delete: a)\n", 244000),
 }  # fmt: skip
 
 

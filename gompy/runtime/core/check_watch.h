@@ -398,6 +398,8 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
       if (writes && gompy_writes_string (w, registers, address, &string))
         gompy_drop_left (string.to, string.to + string.size);
       gompy_watch_first (page);
+      if (string.size > 0)  /* all of it counts as written from here on: what it leaves of its last part is seen now */
+        gompy_watch_first ((string.to + string.size - 1) & -GOMPY_PAGE);
       if (!gompy_is_closed (page))
 	return;
     }
