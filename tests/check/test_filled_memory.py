@@ -99,6 +99,12 @@ WRONG = {
                                                  "  for (int i = 0; i < n; i++) a[i] = i + 1;\n"
                                                  '  FILL ("l", a, 0, 60000); sum = a[61000];\n'
                                                  "#pragma omp target exit data map(delete: a)\n", 244000),
+    "after many that are as they were": ("for (int r = 0; r < 600; r++) {\n"
+                                         "volatile int *p = m = malloc (20000); memset (m, r, 20000);\n"
+                                         "#pragma omp target enter data map(to: m[:5000])\n#pragma omp target\n"
+                                         "  for (int i = 0; i < 5000; i++) p[i]++, p[i]--;\n"
+                                         "#pragma omp target exit data map(delete: m[:5000])\n"
+                                         "  } leave (a, 1); sum = a[3];", 12),
 }  # fmt: skip
 
 
