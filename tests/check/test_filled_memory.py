@@ -48,6 +48,44 @@ main (void)
 """
 B = -sum(range(100000))
 
+NO_TIME = r"""
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+enum { n = 4 << 20, page = 512 };
+static volatile long a[n];
+static volatile int slow;
+int
+clock_gettime (clockid_t clock, struct timespec *to)  /* each look at it takes 10 ms */
+{
+  static long looks;
+  int result = (int) syscall (SYS_clock_gettime, clock, to);
+  looks += slow && clock == CLOCK_MONOTONIC;
+  to->tv_nsec += looks % 100 * 10000000;
+  to->tv_sec += looks / 100 + to->tv_nsec / 1000000000;
+  to->tv_nsec %= 1000000000;
+  return result;
+}
+int
+main (void)
+{
+  long sum = 0, x = 0;
+  #pragma omp target map(to: a)
+  for (int i = 0; i < n; i += page)
+    a[i] = i + 1;
+  slow = 1;
+  for (int i = 0; i < n; i += page)
+    a[i] = 0;
+  #pragma omp target map(tofrom: x)
+  x++;
+  for (int i = 0; i < n; i += page)
+    sum += a[i];
+  printf ("%ld\n", sum + x);
+}
+"""
+
 
 def check(folder: Path, device: str, body: str) -> subprocess.CompletedProcess[str]:
     """A program with a body, compiled for a device, under the check."""
@@ -125,3 +163,12 @@ def test_what_is_left_is_told(tmp_path: Path, body: str, byte: int) -> None:
     done = check(tmp_path, "intelmic", body)
     assert done.returncode == 86 and done.stderr.count("[stale-host]") == 1, done.stderr
     assert f"the host reads a (byte {byte} of 400000), which device 0 has changed" in done.stderr, done.stderr
+
+
+def test_what_there_was_no_time_to_look_at_has_no_meaning(tmp_path: Path) -> None:
+    """It was compared with what the program had written there since, if that had been there before the region, too."""
+    (tmp_path / "a.c").write_text(NO_TIME)
+    subprocess.run([BIN / "gompcc", "-g", "-O1", "-fopenmp", "a.c"], cwd=tmp_path, check=True, timeout=300)
+    command = [BIN / "gompy", "run", "--check", "./a.out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "1\n")

@@ -50,6 +50,23 @@ gompy_drop_left_of (struct gompy_tracked *t, size_t begin, size_t end)
       t->parts[at / GOMPY_PART] &= ~(GOMPY_PART_LEFT | GOMPY_PART_UNKNOWN | GOMPY_PART_NEWER);
 }
 
+/* Pages of [BEGIN, END), addresses, are open that were not looked at: the program may write there, or free it.  */
+static void
+gompy_lose_left (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      size_t from, to;
+      if (!t->gone || !gompy_bytes_in (t, t->host, begin, end - begin, &from, &to))
+        continue;
+      for (size_t part = from / GOMPY_PART; part <= (to - 1) / GOMPY_PART; part++)
+        if (t->parts[part] & GOMPY_PART_LEFT)
+          t->parts[part] &= ~(GOMPY_PART_LEFT | GOMPY_PART_UNKNOWN);
+    }
+  gompy_parts_known (begin, end);
+}
+
 /* All of [BEGIN, END), addresses, is about to be written.  */
 static void
 gompy_drop_left (uintptr_t begin, uintptr_t end)

@@ -143,10 +143,13 @@ gompy_note_written (uintptr_t begin, uintptr_t end)
 static void
 gompy_note_unseen (uintptr_t begin, uintptr_t end)
 {
-  if (!gompy_access.hooked)
-    gompy_note_written (begin, end);
-  else
-    gompy_parts_touched (begin, end);
+  if (gompy_access.hooked)
+    {
+      gompy_parts_touched (begin, end);
+      return;
+    }
+  gompy_lose_left (begin, end);
+  gompy_note_written (begin, end);
 }
 
 /* By an instruction that is not known better.  */
