@@ -143,6 +143,14 @@ WRONG = {
                                          "  for (int i = 0; i < 5000; i++) p[i]++, p[i]--;\n"
                                          "#pragma omp target exit data map(delete: m[:5000])\n"
                                          "  } leave (a, 1); sum = a[3];", 12),
+    "after many that the host has written anew": ("for (int r = 0; r < 600; r++) {\n"
+                                                  "m = malloc (20000);\n"
+                                                  "#pragma omp target enter data map(to: m[:5000])\n"
+                                                  "#pragma omp target\n"
+                                                  "  for (int i = 0; i < 5000; i++) m[i] = r;\n"
+                                                  "#pragma omp target exit data map(delete: m[:5000])\n"
+                                                  "  for (int i = 0; i < 5000; i++) m[i] = i - 9;\n"
+                                                  "  } leave (a, 1); sum = a[3];", 12),
 }  # fmt: skip
 
 

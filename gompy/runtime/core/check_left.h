@@ -41,6 +41,17 @@ gompy_leave_parts (struct gompy_tracked *t, size_t end)
     }
 }
 
+/* Forget those that have gone and left nothing that the host does not have, as far as that is known by now.  */
+static void
+gompy_forget_empty (void)
+{
+  gompy_parts_known (0, UINTPTR_MAX);
+  for (unsigned i = gompy_track_count; i-- > 0;)
+    if (gompy_tracks[i]->gone && !gompy_tracks[i]->unknown
+        && gompy_first_newer (gompy_tracks[i], 0, gompy_tracks[i]->size) == NULL)
+      gompy_drop_track (i);
+}
+
 /* What is left of a range in [BEGIN, END) of it has no meaning any more: of parts that lie in there as a whole.  */
 static void
 gompy_drop_left_of (struct gompy_tracked *t, size_t begin, size_t end)

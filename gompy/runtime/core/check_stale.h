@@ -502,6 +502,7 @@ gompy_stale_watch (void)
   struct gompy_maps maps = { -1, NULL, 0 };
   int any;
   gompy_settle_all ();
+  gompy_forget_empty ();
   any = gompy_is_anything_newer () || gompy_flights_begun () || gompy_is_anything_steady ();
   if (gompy_watch_on)
     gompy_end_watch ();
