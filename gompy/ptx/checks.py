@@ -148,12 +148,12 @@ def written(em: Emitter, shadow: str, size: int) -> str:
     return em.new(f"icmp eq i{8 * size} {word}, {repeated(WRITTEN, size)}")
 
 
-def past_whole(em: Emitter, access: Access, space: str, slow: str, fast: str) -> None:
+def past_whole(em: Emitter, access: Access, space: str, slow: str, fast: str, *, looks: bool) -> None:
     """Go on where the access's block of device memory isn't known as written, at FAST otherwise.
 
     Of a block there is one byte, of its shadow there are 512: at random addresses that are in no cache.  Now and then
-    it goes on at SLOW, where the executor looks at the block; not where the address is the same each turn, as that
-    tells of one block, mostly a frame's, of which some bytes are never written.
+    it goes on at SLOW, if that LOOKS at the block, as the executor does for one word; not where the address is the same
+    each turn, as that tells of one block, mostly a frame's, of which some bytes are never written.
     """
     if space == "shared":
         return
@@ -167,7 +167,7 @@ def past_whole(em: Emitter, access: Access, space: str, slow: str, fast: str) ->
     access.keep()
     em.put(f"br label %{fast}")
     em.label(odd)
-    if access.still:
+    if access.still or not looks:
         return
     place = warp_place(em, "looks")
     left = em.new(f"sub i32 {em.new(f'load i32, ptr {place}')}, 1")
@@ -192,7 +192,7 @@ def load_value(em: Emitter, address: Value, kind: str, varying: bool, space: str
     else:
         access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
-        past_whole(em, access, space, slow, fast)
+        past_whole(em, access, space, slow, fast, looks=not varying)
         goes_on(em, written(em, shadow, size), slow)
         look(em, access)
         place = access.end(place, fast)
@@ -226,7 +226,7 @@ def store_value(em: Emitter, address: Value, value: Value, space: str) -> None:
         fast = em.fresh("fast")
         access = begin(em, address.text, size, space, fast)
         place, shadow = test_place(em, address.text, size, space, slow)
-        past_whole(em, access, space, slow, fast)
+        past_whole(em, access, space, slow, fast, looks=not value.vector)
         mark_written(em, shadow, size, slow, access)
         place = access.end(place, fast)
     em.put(f"store {one.typed}, ptr {place}, align {size}")

@@ -137,6 +137,22 @@ def test_an_address_that_stays_is_kept_itself(body: str, kept: bool) -> None:
     assert (f"i64 {abi.WARP['looks']}\n" not in text) == kept
 
 
+@pytest.mark.parametrize(
+    ("access", "asked"),
+    [
+        ("ld.u32 %v, [%y];", True),
+        ("setp.lt.u32 %q, %t, 20; @%q ld.u32 %v, [%y];", False),
+        ("st.u32 [%y], 7;", True),
+        ("st.u32 [%y], %t;", False),
+    ],
+)
+def test_a_block_is_asked_about_where_the_executor_is(access: str, asked: bool) -> None:
+    """Lanes with values of their own are done elsewhere: counted, they would all go there once the count is down."""
+    index = ".reg .u32 %t; mov.u32 %t, %tid.x; ld.u64 %x, [%i]; add.u64 %y, %a, %x;"
+    counted = [ir(body).count(", ptr %check_looks1\n") for body in (index, index + access)]
+    assert (counted[1] > counted[0]) == asked
+
+
 def test_an_address_that_stays_is_looked_at_until_it_is_written() -> None:
     with Device(1 << 20, CHECK_MEMORY | CHECK_INIT) as device:
         a = device.allocate(64)
