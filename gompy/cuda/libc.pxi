@@ -1,6 +1,6 @@
 # What the driver uses of the C library and GCC's builtins.
 
-from libc.errno cimport EINVAL, errno
+from libc.errno cimport EFAULT, EINVAL, errno
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t, intptr_t
 from libc.stdio cimport (
     FILE, fclose, fdopen, ferror, fflush, fprintf, fread, fwrite, snprintf, stderr, stdout)

@@ -220,15 +220,15 @@ cdef uint64_t move_pages(uint64_t of, uint64_t to, uint64_t size, int access) no
     """Move huge pages, which have that access and leave zeros; how many bytes have been."""
     cdef uint64_t done = 0, step = size
     cdef int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP
-    while done < size:
-        if mremap(<void *>(of + done), step, step, flags, <void *>(to + done)) != MAP_FAILED:
-            done += step
-        elif errno == EINVAL and done == 0:
-            return 0  # the kernel can't: it has done nothing
-        elif step > WIDE:
-            step = WIDE  # they have been moved before, from several places; each of them is a mapping, or in one
-        else:
-            break
+    # Where huge pages have been moved before, from several places, they are of several mappings.  Before Linux 6.17 all
+    # of them at once fails when what was there is gone, and another thread's new memory could come to be there.  So
+    # first comes what fails in each case, as there is always something behind them, but in this one by EFAULT.
+    if mremap(<void *>of, size, size + 4096, 0, NULL) == MAP_FAILED and errno == EFAULT:
+        step = WIDE
+    while done < size and mremap(<void *>(of + done), step, step, flags, <void *>(to + done)) != MAP_FAILED:
+        done += step
+    if done == 0 and errno == EINVAL:
+        return 0  # the kernel can't: it has done nothing
     if done < size:  # what was there is gone
         mmap(<void *>(to + done), size - done, access,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from ctypes import byref, c_size_t, c_uint32, c_uint64, c_void_p
@@ -290,3 +293,62 @@ def test_blocks_take_turns_with_few_pages_of_the_shadow(program: Program) -> Non
 def minor_faults() -> int:
     """Of this process so far."""
     return int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[7])
+
+
+OLDER = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void *mremap(void *of, size_t size, size_t wanted, int flags, ...)
+{
+  va_list rest;
+  va_start(rest, flags);
+  void *to = va_arg(rest, void *);
+  va_end(rest);
+  unsigned long first, end, at = (unsigned long) of;
+  char line[512];
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (flags & MREMAP_FIXED && fgets(line, sizeof line, maps))
+    if (sscanf(line, "%lx-%lx", &first, &end) == 2 && first <= at && at < end && end - at < size)
+      {
+        fclose(maps);
+        munmap(to, size);
+        puts("a hole");
+        errno = EFAULT;
+        return MAP_FAILED;
+      }
+  fclose(maps);
+  void *answer = (void *) syscall(SYS_mremap, of, size, wanted, flags, to);
+  if (flags & MREMAP_FIXED && answer != MAP_FAILED)
+    puts(size == 2 << 20 ? "moved one" : "moved several");
+  return answer;
+}
+"""
+BLOCKS = """
+import sys
+from pathlib import Path
+from test_cuda_late_marks import MIB, SUCCESS, Program
+program = Program(Path(sys.argv[1]))
+for size in (12, 40, 40, 24):
+    block = program.used(size * MIB)
+    assert program.kernel(b"write", block + size * MIB - 1) == SUCCESS
+    program.free(block)
+"""
+
+
+def test_pages_of_several_mappings_leave_no_hole(tmp_path: Path) -> None:
+    """Before Linux 6.17 several mappings can't be moved at once, and what is to be there is gone then: another thread
+    could get those addresses."""
+    (tmp_path / "older.c").write_text(OLDER)
+    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "older.c", "-o", tmp_path / "older.so"], check=True)
+    environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "older.so"), "GOMPY_CHECK": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKS, tmp_path / "driver"], env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(done.stdout.splitlines()) == {"moved one", "moved several"}
