@@ -7,12 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from page_access import asks
 from test_check_reports import sees_system_calls
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
 
-PROGRAM = r"""
+PROGRAM = (
+    r"""
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,23 +22,9 @@ PROGRAM = r"""
 #include <unistd.h>
 enum { n = 200000 };
 static int a[n], b[n];
-#pragma omp declare target
-static int readable (int process, unsigned long address)
-{
-  char line[512], access[8];
-  unsigned long low, high;
-  int found = 0;
-  FILE *maps;
-  snprintf (line, sizeof line, "/proc/%d/maps", process);
-  maps = fopen (line, "r");
-  while (fgets (line, sizeof line, maps))
-    if (sscanf (line, "%lx-%lx %5s", &low, &high, access) == 3 && low <= address && address < high)
-      found = strcmp (access, "r--p") == 0;
-  fclose (maps);
-  return found;
-}
-#pragma omp end declare target
-static int look (void)
+"""
+    + asks("readable", "r--p")
+    + r"""static int look (void)
 {
   int yes = 0, process = getpid ();
   unsigned long address = (unsigned long) (a + n / 2);
@@ -66,6 +54,7 @@ int main (void)
   printf ("%d %ld\n", seen, sum);
 }
 """
+)
 SUM = sum(i % 7 for i in range(0, 200000, 64))
 GOOD = {
     "left alone": ("for (int i = 0; i < 3; i++) seen += look ();", 3, 12 * SUM),

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from page_access import asks
 from test_check_reports import sees_system_calls
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -264,7 +265,8 @@ def test_arrays_end_anywhere_on_the_stack(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-HELD = """
+HELD = (
+    """
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,23 +274,9 @@ HELD = """
 #include <unistd.h>
 enum { n = 200000 };
 static int a[n], other[n];
-#pragma omp declare target
-static int closed (int process, unsigned long address)
-{
-  char line[512], access[8];
-  unsigned long low, high;
-  int found = 0;
-  FILE *maps;
-  snprintf (line, sizeof line, "/proc/%d/maps", process);
-  maps = fopen (line, "r");
-  while (fgets (line, sizeof line, maps))
-    if (sscanf (line, "%lx-%lx %5s", &low, &high, access) == 3 && low <= address && address < high)
-      found = strcmp (access, "---p") == 0;
-  fclose (maps);
-  return found;
-}
-#pragma omp end declare target
-static void write_some (void)
+"""
+    + asks("closed", "---p")
+    + """static void write_some (void)
 {
   if (write (open ("out", O_WRONLY | O_CREAT | O_TRUNC, 0600), a + n / 2, 4000) != 4000)
     abort ();
@@ -326,6 +314,7 @@ int main (void)
   READ
 }
 """
+)
 
 
 def test_watched_pages_stay_closed_while_a_region_runs(tmp_path: Path) -> None:

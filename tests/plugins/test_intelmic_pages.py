@@ -16,7 +16,18 @@ from driver_tools import Tools, has_all, make_wrappers
 
 pytestmark = has_all
 
-PAGES = r"""
+FAULTS = r"""
+static long
+faults (void)
+{
+  struct rusage r;
+  getrusage (RUSAGE_SELF, &r);
+  return r.ru_minflt;
+}
+"""
+
+PAGES = (
+    r"""
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <omp.h>
@@ -26,15 +37,9 @@ PAGES = r"""
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static long
-faults (void)
-{
-  struct rusage r;
-  getrusage (RUSAGE_SELF, &r);
-  return r.ru_minflt;
-}
-
+"""
+    + FAULTS
+    + r"""
 /* Memory that the device's file has, in KiB.  */
 static long
 kept (void)
@@ -111,6 +116,7 @@ main (int argc, char **argv)
   return 0;
 }
 """
+)
 
 SMALL = r"""
 #define _GNU_SOURCE
@@ -163,22 +169,17 @@ main (int argc, char **argv)
 }
 """
 
-FIRST = r"""
+FIRST = (
+    r"""
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #define N (24ul << 20)
-
-static long
-faults (void)
-{
-  struct rusage r;
-  getrusage (RUSAGE_SELF, &r);
-  return r.ru_minflt;
-}
-
+"""
+    + FAULTS
+    + r"""
 int
 main (void)
 {
@@ -193,6 +194,7 @@ main (void)
   return 0;
 }
 """
+)
 
 ERRNO = r"""
 #include <errno.h>
