@@ -31,11 +31,12 @@ def passed(source: Source, frame: Frame, of_caller: Source, read: Read, known: s
         return
     wanted = [die for die in _parameters(function) if source.name(die) not in known]
     values = _values(of_caller, caller.pc - of_caller.base, source.name(function)) if wanted else {}
-    for die in wanted:
-        number = _register(source, function, die)
+    begin = _begin(source, function) if values else 0
+    for die in wanted if values else ():
+        number = _register(source, die, begin)
         if number not in values:
             continue
-        for spot in source.spot(die, _begin(source, function)):
+        for spot in source.spot(die, begin):
             if not spot.parts[0].points:
                 continue
             try:
@@ -55,12 +56,12 @@ def _begin(source: Source, function: Any) -> int:
     return int(low.value) if low is not None else next(iter(code_ranges(source.dwarf, function.cu, function)))[0]
 
 
-def _register(source: Source, function: Any, die: Any) -> int:
-    """The register in which a function gets a parameter; -1: it is in none."""
+def _register(source: Source, die: Any, begin: int) -> int:
+    """The register in which a function that begins there gets a parameter; -1: it is in none."""
     location = die.attributes.get("DW_AT_location")
     try:
-        expression = source.expression(die, location, _begin(source, function)) if location is not None else []
-    except (Unknown, StopIteration):
+        expression = source.expression(die, location, begin) if location is not None else []
+    except Unknown:
         return -1
     return expression[0] - OP_REG0 if len(expression) == 1 and OP_REG0 <= expression[0] < OP_REG0 + 16 else -1
 

@@ -7,17 +7,7 @@
 
 /* In nanoseconds.  */
 static inline uint64_t
-gompy_now (void)
-{
-  struct timespec now;
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
-
-/* What the calling thread, or the process, has taken of the processor, in nanoseconds; that goes by while the machine
-   serves us as a guest of its, but not while others run here.  */
-static inline uint64_t
-gompy_processor_ns (clockid_t clock)
+gompy_clock_ns (clockid_t clock)
 {
   struct timespec time;
   clock_gettime (clock, &time);
@@ -25,15 +15,23 @@ gompy_processor_ns (clockid_t clock)
 }
 
 static inline uint64_t
+gompy_now (void)
+{
+  return gompy_clock_ns (CLOCK_MONOTONIC);
+}
+
+/* What the calling thread, or the process, has taken of the processor, in nanoseconds; that goes by while the machine
+   serves us as a guest of its, but not while others run here.  */
+static inline uint64_t
 gompy_thread_time (void)
 {
-  return gompy_processor_ns (CLOCK_THREAD_CPUTIME_ID);
+  return gompy_clock_ns (CLOCK_THREAD_CPUTIME_ID);
 }
 
 static inline uint64_t
 gompy_process_time (void)
 {
-  return gompy_processor_ns (CLOCK_PROCESS_CPUTIME_ID);
+  return gompy_clock_ns (CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* A time, so many nanoseconds later.  */

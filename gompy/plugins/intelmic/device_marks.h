@@ -126,12 +126,13 @@ mic_page_doubtful (uint64_t page)
   return (any & 0x0202020202020202ull) != 0;
 }
 
-/* Open pages for reads alone, as far as no region can write there yet.  False: they are to be opened for both.  */
-static int
-mic_open_to_reads (uint64_t page, uint64_t size)
+/* Open pages; those that are only read, and that no region can write yet, for reads alone.  */
+static void
+mic_open_for (uint64_t page, uint64_t size, int writes)
 {
-  return page < mic_marked_size && mic_marked_pages.writable != NULL && !mic_marked_pages.writable[page / MIC_PAGE]
-         && mprotect (mic_marked_base + page, size, PROT_READ) == 0;
+  if (writes || page >= mic_marked_size || mic_marked_pages.writable == NULL
+      || mic_marked_pages.writable[page / MIC_PAGE] || mprotect (mic_marked_base + page, size, PROT_READ) != 0)
+    mic_open_pages (page, size);
 }
 
 /* Nothing more is known of pages, several of the arena or one.  */
@@ -143,8 +144,7 @@ mic_forget_pages (uint64_t page, uint64_t size, int writes)
   else
     for (uint64_t i = 0; i < size; i += MIC_PAGE)
       mic_forget_marks (&mic_marked_pages, page + i);
-  if (writes || !mic_open_to_reads (page, size))
-    mic_open_pages (page, size);
+  mic_open_for (page, size, writes);
 }
 
 /* The same of one that is read.  */
@@ -231,9 +231,7 @@ mic_open_good (uint64_t page, int writes)
   while (end < mic_marked_size && end % MIC_OPEN_AT_ONCE != 0 && mic_page_in_use (end) && !mic_page_doubtful (end)
          && (writable == NULL || !writable[end / MIC_PAGE]))
     end += 4096;
-  if (writable != NULL && mic_open_to_reads (page, end - page))
-    return;
-  mic_open_pages (page, end - page);
+  mic_open_for (page, end - page, writes);
 }
 
 /* Whether the calling thread is the only one that has been seen in the region.  */
@@ -304,10 +302,8 @@ mic_may_step (uint64_t page, int writes)
 static void
 mic_step (uint64_t page, int writes, ucontext_t *context)
 {
-  const unsigned char *writable = page < mic_marked_size && !writes ? mic_marked_pages.writable : NULL;
   mic_page_marks (page);
-  if (writable == NULL || writable[page / MIC_PAGE] || mprotect (mic_marked_base + page, 4096, PROT_READ) != 0)
-    mic_open_pages (page, 4096);
+  mic_open_for (page, 4096, writes);
   mic_stepping[mic_stepping_count++] = page;
   context->uc_mcontext.gregs[REG_EFL] |= MIC_TRAP_FLAG;
 }

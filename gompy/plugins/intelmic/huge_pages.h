@@ -2,15 +2,13 @@
 #ifndef GOMPY_MIC_HUGE_PAGES_H
 #define GOMPY_MIC_HUGE_PAGES_H
 
+#include "gompy/native/huge_pages.h"
 #include "gompy/native/sparse_map.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
-#endif
-#define MIC_HUGE (2ull << 20)
+#define MIC_HUGE ((uint64_t) GOMPY_HUGE)
 #define MIC_HUGE_PART (MIC_HUGE / 4 * 3) /* a block that has less of one goes without: it would be memory for nothing */
 #define MIC_HUGE_NS 800000ull /* for one, of the thread's time; as much in small pages takes as long */
 #define MIC_HUGE_SHARE 32u    /* of the program's time, for slow ones in the place of small pages that are there */
@@ -23,19 +21,6 @@ mic_has_page (const char *page)
 {
   unsigned char there;
   return mincore ((void *) (uintptr_t) page, 4096, &there) != 0 || (there & 1);
-}
-
-/* Whether it has all that one huge page could take the place of.  */
-static inline int
-mic_has_pages (const char *begin)
-{
-  unsigned char there[MIC_HUGE / 4096];
-  if (mincore ((void *) (uintptr_t) begin, MIC_HUGE, there) != 0)
-    return 0;
-  for (size_t i = 0; i < sizeof there; i++)
-    if (!(there[i] & 1))
-      return 0;
-  return 1;
 }
 
 /* Map a file from OFFSET on at a multiple of MIC_HUGE, as huge pages need.  NULL: impossible.  */

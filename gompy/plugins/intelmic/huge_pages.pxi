@@ -19,7 +19,7 @@ cdef extern from *:
     unsigned MOST_WAITING "MIC_MOST_WAITING"
     uint64_t HUGE_SHARE "MIC_HUGE_SHARE"
     uint64_t HUGE_REUSED "MIC_HUGE_REUSED"
-    bint has_pages "mic_has_pages"(const char *begin) nogil
+    bint has_small_pages "gompy_has_small_pages"(const void *begin) nogil
     bint has_page "mic_has_page"(const char *page) nogil
     void touch_byte "mic_touch_byte"(const char *p) nogil
 
@@ -77,7 +77,7 @@ cdef void reuse_hugely(mic_device *d, arena_granule *run, uint64_t offset, bint 
     while times[0] > HUGE_REUSED and next[0] + HUGE_PAGE <= bytes and not d.no_huge and \
             d.huge_spent <= process_ns() // HUGE_SHARE:
         begin = thread_ns()
-        if has_pages(d.memory + offset + next[0]) and not make_huge(d, offset + next[0], HUGE_PAGE):
+        if has_small_pages(d.memory + offset + next[0]) and not make_huge(d, offset + next[0], HUGE_PAGE):
             next[0] = bytes
             return
         begin = thread_ns() - begin

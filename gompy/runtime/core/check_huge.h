@@ -12,12 +12,8 @@
 #ifndef GOMPY_CHECK_HUGE_H
 #define GOMPY_CHECK_HUGE_H
 
-#include <sys/mman.h>
+#include "gompy/native/huge_pages.h"
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1 */
-#endif
-#define GOMPY_HUGE (2ul << 20)
 #define GOMPY_HUGE_LEAST (1u << 19)  /* bytes of a range */
 #define GOMPY_HUGE_AFTER 8u       /* times that a range was mapped */
 #define GOMPY_HUGE_STEP (2 * GOMPY_HUGE)  /* made at once: the call waits for all processors' lists of pages */
@@ -42,33 +38,14 @@ static int
 gompy_find_huge (uintptr_t *begin, uintptr_t *end)
 {
   struct gompy_mapping_query query;
-  uintptr_t here = (uintptr_t) __builtin_frame_address (0), low, high;
-  int known, fd = gompy_open ("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0)
-    return 0;
-  known = gompy_ask_mapping (fd, *begin, &query);
-  close (fd);
-  if (!known || (query.flags & 15) != GOMPY_MAPPING_RW_PRIVATE || query.inode != 0 || query.page_size != GOMPY_PAGE
-      || (query.begin <= here && here < query.end))
+  uintptr_t low, high;
+  if (!gompy_own_mapping (*begin, &query) || query.page_size != GOMPY_PAGE)
     return 0;
   low = (query.begin + GOMPY_HUGE - 1) & -GOMPY_HUGE;
   high = query.end & -GOMPY_HUGE;
   *begin = (*begin & -GOMPY_HUGE) > low ? *begin & -GOMPY_HUGE : low;
   *end = ((*end + GOMPY_HUGE - 1) & -GOMPY_HUGE) < high ? (*end + GOMPY_HUGE - 1) & -GOMPY_HUGE : high;
   return *begin < *end;
-}
-
-/* Whether all pages of a huge page's place are there.  */
-static int
-gompy_is_all_there (uintptr_t begin)
-{
-  unsigned char there[GOMPY_HUGE / GOMPY_PAGE];
-  if (mincore ((void *) begin, GOMPY_HUGE, there) != 0)
-    return 0;
-  for (size_t i = 0; i < sizeof there; i++)
-    if (!(there[i] & 1))
-      return 0;
-  return 1;
 }
 
 /* How many times a range is to be mapped in all until this is worth it once more, of TIMES so far; 0: never.  */
@@ -85,7 +62,8 @@ gompy_make_huge (unsigned times, uintptr_t start, size_t size)
   for (uintptr_t next; begin < end; begin = next)
     {
       uint64_t took = gompy_thread_time ();
-      for (next = begin; next < end && next - begin < GOMPY_HUGE_STEP && gompy_is_all_there (next); next += GOMPY_HUGE)
+      for (next = begin; next < end && next - begin < GOMPY_HUGE_STEP && gompy_has_small_pages ((const void *) next);
+           next += GOMPY_HUGE)
         ;
       if (next == begin)
         {

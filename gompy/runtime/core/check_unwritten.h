@@ -71,6 +71,20 @@ gompy_open_noter (void)
   return gompy_noter_ready > 0;
 }
 
+/* The mapping at an address.  False: it is not plain memory of the program's, or it is the stack that this runs on.  */
+static int
+gompy_own_mapping (uintptr_t at, struct gompy_mapping_query *query)
+{
+  uintptr_t here = (uintptr_t) __builtin_frame_address (0);
+  int known, fd = gompy_open ("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0)
+    return 0;
+  known = gompy_ask_mapping (fd, at, query);
+  close (fd);
+  return known && (query->flags & 15) == GOMPY_MAPPING_RW_PRIVATE && query->inode == 0
+         && !(query->begin <= here && here < query->end);
+}
+
 /* Have the kernel note what is written in the mapping that a range lies in.  All of the mapping, as one of which a part
    is noted would become two, and the program may want to move it as one.  So none of one that held pages cut: what lies
    behind these would be another.  The heap is not moved.  */
@@ -79,15 +93,8 @@ gompy_note_writes (uintptr_t start, size_t size)
 {
   struct gompy_mapping_query query;
   struct uffdio_register mapping = { { 0, 0 }, UFFDIO_REGISTER_MODE_WP, 0 };
-  uintptr_t here = (uintptr_t) __builtin_frame_address (0);
-  int fd, known;
-  if (gompy_noter_ready < 0 || (!gompy_noter_ready && !gompy_open_noter ())
-      || (fd = gompy_open ("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0)) < 0)
-    return 0;
-  known = gompy_ask_mapping (fd, start, &query);
-  close (fd);
-  if (!known || (query.flags & 15) != GOMPY_MAPPING_RW_PRIVATE || query.inode != 0 || query.end < start + size
-      || (query.begin <= here && here < query.end)
+  if (gompy_noter_ready < 0 || (!gompy_noter_ready && !gompy_open_noter ()) || !gompy_own_mapping (start, &query)
+      || query.end < start + size
       || (query.end > (uintptr_t) sbrk (0) && gompy_is_cut (query.begin, query.end)))
     return 0;
   mapping.range.start = query.begin;
