@@ -287,7 +287,6 @@ cdef struct DeviceDescr:
     int target_id  # the device's number in its plugin
     int type
     int number  # the device's number in the program
-    PluginOps ops
     uint64_t constructs  # of clang's, how many have begun; under the lock
     gompy_lock_t lock  # held over a whole mapping operation, not over run
     int state  # DEVICE_*
@@ -322,3 +321,4 @@ cdef struct DeviceDescr:
     pthread_mutex_t queues_lock
     HostWrite *writes  # what the queues have still to copy to the host
     pthread_mutex_t writes_lock
+    PluginOps ops  # last: what mappings look at lies together before it
