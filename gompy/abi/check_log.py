@@ -14,7 +14,8 @@ class Op(IntEnum):
 
     MAPS = 1  # payload: /proc/self/maps
     FRAME = 2  # whose records are next: where = pc, start = sp, size = CFA; address, count = its caller's pc and CFA;
-    # payload: its registers (Register, in their order), its caller's, its stack
+    # payload: its registers (Register, in their order), its caller's, its stack; kind 1: of those of the thread's frame
+    # before only the words that have changed, each behind its place there; flags: the process, as several may log
     ENTRY = 3  # an entry of a construct, when it is mapped
     REMOVE = 4  # a mapping ends
     ABSENT = 5  # an entry of update or exit data that is not mapped

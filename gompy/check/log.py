@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,26 +11,47 @@ from gompy.abi.check_log import Op, Register
 RECORD: Final = struct.Struct("<HHiIIQQQQQ32sII")
 KEPT: Final = tuple(register.value for register in Register)
 REGISTERS: Final = struct.Struct(f"<{len(KEPT)}Q")
-OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.FRAME, Op.BEHIND, Op.DATA, Op.FULL, Op.CLOSED))
+STACK: Final = 2 * REGISTERS.size
+"""Where the stack begins in what a record has of a frame."""
+CHANGED: Final = struct.Struct("<QQ")
+"""A word of that which is no more as it was, and where."""
+FRAME: Final = Op.FRAME.value
+OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.BEHIND, Op.DATA, Op.FULL, Op.CLOSED))
 """Records that are no events.  Numbers, not members: a log has a million of records, and their comparisons are dear."""
 
 
 @dataclass(slots=True)
 class Frame:
-    """The program's frame that called the runtime: registers, and its stack from ``sp`` to ``cfa``."""
+    """The program's frame that called the runtime.  What it has is looked for when a finding asks: most are not."""
 
     pc: int
     sp: int
     cfa: int  # 0: not known
-    registers: Sequence[int] | Mapping[int, int]  # by their DWARF numbers
-    stack: bytes
+    noted: bytes  # its registers, its caller's, and its stack from ``sp`` to ``cfa``, of its caller's the lower end
     behind: dict[int, bytes] = field(default_factory=dict)  # what is in enclosing frames, by address
     closed: int = 0  # libraries that had gone by then
-    caller: Frame | None = None  # of its stack is the lower end there, or nothing
+    caller_pc: int = 0  # 0: not known
+    caller_cfa: int = 0
+
+    @property
+    def registers(self) -> dict[int, int]:
+        """By their DWARF numbers."""
+        return dict(zip(KEPT, REGISTERS.unpack_from(self.noted), strict=True))
+
+    @property
+    def caller(self) -> Frame | None:
+        """Of its stack is the lower end there, or nothing."""
+        if not self.caller_pc:
+            return None
+        noted = self.noted[REGISTERS.size : STACK] + bytes(REGISTERS.size) + self.noted[STACK + self.cfa - self.sp :]
+        return Frame(self.caller_pc, self.cfa, self.caller_cfa, noted, self.behind, self.closed)
 
     def word(self, address: int) -> int | None:
         """The eight bytes at an address of the frame, or of what it points to in those around it."""
-        for start, data in ((self.sp, self.stack), *self.behind.items()):
+        at = address - self.sp
+        if 0 <= at <= len(self.noted) - STACK - 8:
+            return int.from_bytes(self.noted[STACK + at : STACK + at + 8], "little")
+        for start, data in self.behind.items():
             at = address - start
             if 0 <= at <= len(data) - 8:
                 return int.from_bytes(data[at : at + 8], "little")
@@ -75,6 +95,7 @@ class Log:
     cut: bool = False  # it has ended before the program: no room on the disk
     frame: Frame | None = None  # the last one
     frames: dict[int, Frame] = field(default_factory=dict)  # of each thread
+    kept: dict[tuple[int, int], bytes] = field(default_factory=dict)  # what that has, of each process's threads
     behind: dict[int, bytes] = field(default_factory=dict)
     follows: bool = False  # the program is still writing: a record that is cut off will come
 
@@ -89,7 +110,8 @@ def read_log(data: bytes) -> Log:
 
 def read_more(log: Log, data: bytes) -> int:
     """Parse records that follow those that a log has; how many bytes of them are whole."""
-    at, head, unpack, add, frames = 0, RECORD.size, RECORD.unpack_from, log.events.append, log.frames
+    at, head, unpack, add = 0, RECORD.size, RECORD.unpack_from, log.events.append
+    frames, kept = log.frames, log.kept
     last = len(data) - head
     texts: dict[bytes, str] = {}
     while at <= last:
@@ -99,8 +121,18 @@ def read_more(log: Log, data: bytes) -> int:
             break
         body = data[at + head : at + head + payload] if payload else b""
         at = behind
+        if op == FRAME:
+            noted = kept.get((flags, thread), b"") if kind else body
+            if kind and body:
+                noted = _changed(noted, body)
+            if len(noted) >= STACK:
+                kept[flags, thread] = noted
+                log.frame = frames[thread] = Frame(
+                    where, start, size, noted, log.behind, len(log.closed), address, count
+                )
+            continue
         if op in OF_THE_LOG:
-            _take(log, op, (where, start, size, address, count, thread), body)
+            _take(log, op, start, size, body)
             continue
         text = texts.get(what)
         if text is None:
@@ -112,17 +144,19 @@ def read_more(log: Log, data: bytes) -> int:
     return at
 
 
-def _take(log: Log, op: int, numbers: tuple[int, int, int, int, int, int], body: bytes) -> None:
+def _changed(noted: bytes, words: bytes) -> bytes:
+    """What a thread has noted of a frame, from what it had noted before; nothing where the log does not have that."""
+    now = bytearray(noted)
+    for at, word in CHANGED.iter_unpack(words):
+        if at > len(now) - 8:
+            return b""
+        now[at : at + 8] = word.to_bytes(8, "little")
+    return bytes(now)
+
+
+def _take(log: Log, op: int, start: int, size: int, body: bytes) -> None:
     """A record that is no event."""
-    where, start, size, address, count, thread = numbers
-    if op == Op.FRAME:
-        if len(body) >= 2 * REGISTERS.size:
-            kept, stack = body[: 2 * REGISTERS.size], body[2 * REGISTERS.size :]
-            own, its = (dict(zip(KEPT, words, strict=True)) for words in REGISTERS.iter_unpack(kept))
-            behind, closed = log.behind, len(log.closed)
-            caller = Frame(address, size, count, its, stack[size - start :], behind, closed) if address else None
-            log.frame = log.frames[thread] = Frame(where, start, size, own, stack, behind, closed, caller)
-    elif op == Op.MAPS:
+    if op == Op.MAPS:
         log.maps += body.decode("utf-8", "surrogateescape") + "\n"
     elif op == Op.CLOSED:
         log.closed.append((body.decode("utf-8", "surrogateescape"), start, start + size))

@@ -12,7 +12,7 @@ import pytest
 
 from gompy.check.dies import below, in_unit
 from gompy.check.dwarf import Source
-from gompy.check.log import Frame
+from gompy.check.log import STACK, Frame
 
 BIN = Path(__file__).resolve().parents[2] / ".venv" / "bin"
 
@@ -143,7 +143,7 @@ def test_a_guided_walk_finds_what_a_walk_through_all_finds(tmp_path: Path, optio
     read = sum(len(unit._dielist) for unit in units)
     assert read * 3 < sum(1 for unit in whole.dwarf.iter_CUs() for _ in unit.iter_DIEs())
 
-    frame = Frame(0, 0x1000, 0x2000, tuple(range(16)), bytes(0x1000))
+    frame = Frame(0, 0x1000, 0x2000, bytes(STACK + 0x1000))
     for begin, size, name in guided._functions:
         if "count" in name or name.startswith("main"):
             frame.pc = begin + size // 2 + 1

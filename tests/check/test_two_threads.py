@@ -157,7 +157,7 @@ def test_a_kernel_is_of_the_thread_that_asked_for_it(tmp_path: Path) -> None:
 
 
 def launched(device: int, thread: int, pc: int) -> Event:
-    frame = Frame(pc, 0, 0, (), b"")
+    frame = Frame(pc, 0, 0, b"")
     return Event(Op.LAUNCH, 0, device, 0, 0, 0, 0, 0, 0, "", b"", frame, thread)
 
 

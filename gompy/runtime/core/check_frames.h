@@ -1,7 +1,8 @@
 /* The log of `gompy run --check`: the program's frame that calls the runtime, by which the analysis finds the names of
    what a construct has.
 
-   A frame is noted once for a construct, as the program does nothing meanwhile.  Included once, by check_log.h.  */
+   A frame is noted once for a construct, as the program does nothing meanwhile.  Where the thread has noted it before,
+   most of it is as it was then: only words that have changed come to the log.  Included once, by check_log.h.  */
 #ifndef GOMPY_CHECK_FRAMES_H
 #define GOMPY_CHECK_FRAMES_H
 
@@ -223,11 +224,64 @@ gompy_find_frame (struct gompy_frame *f)
   return n < GOMPY_FRAME_STACK ? n : GOMPY_FRAME_STACK;
 }
 
+/* What some threads have noted last.  */
+#define GOMPY_FRAMES_KEPT 16u
+#define GOMPY_FRAME_WORDS (GOMPY_FRAME_STACK / 8 + 2 * GOMPY_KEPT_REGISTERS)
+static struct gompy_frame_kept
+{
+  uint32_t thread;
+  size_t size;
+  uint64_t words[GOMPY_FRAME_WORDS];  /* registers, then the stack */
+} *gompy_frames_kept;
+
+struct gompy_frame_change { uint64_t at, word; };
+#define GOMPY_FRAME_CHANGES 64u
+
+static void *gompy_check_room (size_t size);
+
+/* Keep WORDS as a thread's next ones.  How many of them have changed since its last ones, and these; -1: that is not
+   known, or too many have.  */
+static int
+gompy_keep_words (struct gompy_frame_kept *kept, uint32_t thread, const uint64_t *words, size_t size,
+                  struct gompy_frame_change *changes)
+{
+  int known = kept->thread == thread && kept->size == size, count = 0;
+  for (size_t i = 0; known && i < size / 8; i++)
+    if (kept->words[i] != words[i] && count < (int) GOMPY_FRAME_CHANGES)
+      changes[count++] = (struct gompy_frame_change){ 8 * i, words[i] };
+  kept->thread = thread;
+  kept->size = size;
+  memcpy (kept->words, words, size);
+  return known && count < (int) GOMPY_FRAME_CHANGES && count * sizeof *changes < size ? count : -1;
+}
+
 static void
 gompy_log_one_frame (const struct gompy_frame *f, const void *stack, size_t n)
 {
-  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, 0, f->pc, f->sp, f->cfa, f->caller, f->caller_cfa, "" };
-  gompy_log2 (&e, f->registers, sizeof f->registers, stack, n);
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, (uint32_t) gompy_log_process.pid, f->pc, f->sp, f->cfa,
+                            f->caller, f->caller_cfa, "" };
+  struct gompy_frame_change changes[GOMPY_FRAME_CHANGES];
+  uint64_t words[GOMPY_FRAME_WORDS];
+  uint32_t thread;
+  int count = -1;
+  if (!gompy_is_logging ())
+    return;  /* a forked child: the lock may be anybody's */
+  memcpy (words, f->registers, sizeof f->registers);
+  memcpy ((char *) words + sizeof f->registers, stack, n);
+  thread = gompy_number_in_log ();
+  pthread_mutex_lock (&lock);
+  if (gompy_frames_kept == NULL)
+    gompy_frames_kept = gompy_check_room (GOMPY_FRAMES_KEPT * sizeof *gompy_frames_kept);
+  if (gompy_frames_kept != NULL && n % 8 == 0)
+    count = gompy_keep_words (&gompy_frames_kept[thread % GOMPY_FRAMES_KEPT], thread, words, sizeof f->registers + n,
+                              changes);
+  e.kind = count >= 0;
+  if (count >= 0)
+    gompy_log2 (&e, changes, (size_t) count * sizeof *changes, NULL, 0);
+  else
+    gompy_log2 (&e, words, sizeof f->registers + n, NULL, 0);
+  pthread_mutex_unlock (&lock);
 }
 
 /* Note a frame of the program's; its place in the code, or 0.  */
