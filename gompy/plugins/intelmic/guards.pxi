@@ -17,6 +17,7 @@
 cdef extern from *:
     """
     #include "gompy/native/cpu_features.h"
+    #include <immintrin.h>
     #define GUARD_IDLE_BYTES (32ull << 20) /* more would have every new block take pages that are new, too */
     #define GUARD_ROOMY 4u      /* below this part of the memory, large blocks have whole huge pages to themselves */
     #define GUARD_WORDS 8u
@@ -49,25 +50,19 @@ cdef extern from *:
 
     /* Whether some four bytes that a multiple of 4 begins at are as they were filled: so is one such row of any 7.  All
        of SIZE, which has no more: the caller looks at single bytes otherwise.  */
-    typedef uint64_t mic_row __attribute__ ((vector_size (8 * GUARD_WORDS)));
-    typedef uint32_t mic_halves __attribute__ ((vector_size (8 * GUARD_WORDS)));
-
-    static __attribute__ ((target ("avx512f,avx512dq"), optimize ("O3"))) int
+    static __attribute__ ((target ("avx512f"))) int
     mic_has_filled_row (const char *at, uint64_t word, size_t size)
     {
-      mic_row row, step = { 0 };
-      mic_halves here, any = { 0 };
+      const __m512i step = _mm512_set1_epi64 ((long long) (GUARD_WORDS * MIC_SPREAD));
+      uint64_t first[GUARD_WORDS];
+      __m512i row;
+      unsigned found = 0;
       for (unsigned k = 0; k < GUARD_WORDS; k++)
-        row[k] = word + k * MIC_SPREAD;
-      step += GUARD_WORDS * MIC_SPREAD;
-      for (size_t i = 0; i < size; i += sizeof row, row += step)
-        {
-          memcpy (&here, at + i, sizeof here);
-          any |= (mic_halves) (here == (mic_halves) row);
-        }
-      for (unsigned k = 1; k < 2 * GUARD_WORDS; k++)
-        any[0] |= any[k];
-      return any[0] != 0;
+        first[k] = word + k * MIC_SPREAD;
+      row = _mm512_loadu_si512 (first);
+      for (size_t i = 0; i < size; i += sizeof row, row = _mm512_add_epi64 (row, step))
+        found |= _mm512_cmpeq_epi32_mask (_mm512_loadu_si512 (at + i), row);
+      return found != 0;
     }
 
     static __attribute__ ((optimize ("O3"))) int
