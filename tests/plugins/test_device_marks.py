@@ -159,3 +159,42 @@ def test_a_page_that_is_given_up_at_a_read_is_open_to_reads(tmp_path: Path) -> N
     subprocess.run(command, cwd=tmp_path, check=True)
     done = subprocess.run([tmp_path / "reads"], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "0 1\n"
+
+
+ALONE = (
+    READS[: READS.index("  volatile char *page")]
+    + r"""
+  enum { size = 6 * 4096 };
+  volatile char *memory = mmap (NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static unsigned char marks[size], writable[6], whole[6];
+  static struct mic_outer outer;
+  static const unsigned char is[6] = { MIC_MARK_GOOD, MIC_MARK_CLOSED, MIC_MARK_GOOD, MIC_MARK_GOOD, MIC_MARK_CLOSED,
+                                       MIC_MARK_GOOD };
+  for (int i = 0; i < 6; i++)
+    whole[i] = MIC_PAGE_ALL + is[i];
+  memset (&a, 0, sizeof a);
+  a.sa_sigaction = on_signal;
+  a.sa_flags = SA_SIGINFO;
+  sigaction (SIGSEGV, &a, NULL);
+  mic_watch_marks (marks, (void *) memory, size, &outer);
+  mic_marked_pages = (struct mic_pages){ marks, whole, writable, (char *) memory, 1, &none.stay_open };
+  mic_begin_marked (&none);
+  for (int i = 0; i < 6; i++)
+    if (is[i] == MIC_MARK_GOOD)
+      (void) memory[i * 4096];
+  for (int i = 0; i < 6; i++)
+    printf ("%d ", mic_may_be_written (&mic_marked_pages, i * 4096, 4096));
+  return 0;
+}
+"""
+)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are those of x86-64")
+def test_a_page_that_is_read_is_open_to_writes_where_it_is_alone(tmp_path: Path) -> None:
+    """A region that reads and writes one number takes one fault; arrays that are only read need not be looked at."""
+    (tmp_path / "alone.c").write_text(ALONE)
+    command = ["gcc", "-O1", "-fopenmp", "-Wall", "-Werror", "-I", str(ROOT), "alone.c", "-o", "alone"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "alone"], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["1", "0", "0", "0", "0", "1"]

@@ -3,10 +3,11 @@
    is.  Included once, by device_marks.pxi.
 
    A page without doubtful bytes is opened, for reads alone if that is what it is used for: the host has no need to look
-   for what regions have written there.  So are the next ones where a thread fills memory, page by page.  In one
-   that has some, a read of such a byte is noted for the host; any other access is let through alone, by a single step,
-   or opens the page for good: then nothing more is known of it.  Steps are few, and only where a thread has no company
-   in the region: while the page is open for a step, the others may fill it, and none of that would be noticed.  */
+   for what regions have written there.  One whose neighbours are not in use is opened for all: to look at it takes less
+   than the fault of a write.  Where a thread fills memory, page by page, the next ones are opened, too.  In a page that
+   has doubtful bytes a read of such a byte is noted for the host; any other access is let through alone, by a single
+   step, or opens the page for good: then nothing more is known of it.  Steps are few, and only where a thread has no
+   company in the region: while the page is open for a step, the others may fill it, and nobody would notice.  */
 #ifndef GOMPY_DEVICE_MARKS_H
 #define GOMPY_DEVICE_MARKS_H
 
@@ -220,12 +221,22 @@ mic_forget_filled (uint64_t page)
   mic_forget_pages (page, end - page, 1);
 }
 
+/* Whether all that is in use around a page lies in it: a small object, or several.  */
+static int
+mic_page_alone (uint64_t page)
+{
+  return page < mic_marked_size && (page == 0 || !mic_page_in_use (page - MIC_PAGE))
+         && (page + MIC_PAGE == mic_marked_size || !mic_page_in_use (page + MIC_PAGE));
+}
+
 /* Open a page, and those that follow it as far as nothing is doubtful there; where none is written, for reads.  */
 static void
 mic_open_good (uint64_t page, int writes)
 {
-  const unsigned char *writable = page < mic_marked_size && !writes ? mic_marked_pages.writable : NULL;
+  const unsigned char *writable;
   uint64_t end = page + 4096;
+  writes |= mic_page_alone (page);
+  writable = page < mic_marked_size && !writes ? mic_marked_pages.writable : NULL;
   if (writable != NULL && writable[page / MIC_PAGE])
     writable = NULL;
   while (end < mic_marked_size && end % MIC_OPEN_AT_ONCE != 0 && mic_page_in_use (end) && !mic_page_doubtful (end)
