@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import sys
 import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gompy.check.tail import Tail
 from gompy.tools.child import run_child
 
 if TYPE_CHECKING:
@@ -42,7 +45,10 @@ def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
             from gompy.cli.run_follow import Follower
 
             follower = Follower(env["GOMPY_TRACE_FILE"], log)
+        tail = Tail(log) if follower is None else None
         code = run_child(command, env, follower.begin if follower is not None else _get_ready)
+        if tail is not None:
+            _complete(tail)
         if wanted.check is not None:
             from gompy.check.run import report
 
@@ -57,6 +63,16 @@ def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
             for line in tables(env["GOMPY_TRACE_FILE"], log):
                 print(line, file=sys.stderr)
     return wanted.status if errors and wanted.status else code
+
+
+def _complete(tail: Tail) -> None:
+    """Append what the program has not written to its log any more."""
+    try:
+        tail.append()
+    except OSError:  # no room on the disk: as if the program had met that
+        with contextlib.suppress(OSError):
+            os.chmod(tail.log, os.stat(tail.log).st_mode | stat.S_ISVTX)
+    tail.close()
 
 
 def _get_ready(_process: int) -> None:

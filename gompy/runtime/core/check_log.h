@@ -11,6 +11,7 @@
 #include "gompy/native/file_size.h"
 #include "gompy/native/process_mark.h"
 #include "check_hash.h"
+#include "check_tail.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -101,6 +102,7 @@ gompy_log_out (void)
       done += (size_t) n;
     }
   gompy_log_written += gompy_log_used;
+  gompy_tail_is_written (gompy_log_used);
   gompy_log_used = 0;
 }
 
@@ -137,10 +139,13 @@ gompy_number_in_log (void)
   return number;
 }
 
-/* Whether the program may end in what comes next without another word, or a finding is in the record.  */
+/* Whether the program may end in what comes next without another word, or a finding is in the record, and what is not
+   in the file then is lost.  */
 static int
 gompy_log_is_due (const struct gompy_record *e)
 {
+  if (gompy_log_tail != NULL)
+    return 0;
   return e->op == GOMPY_EVENT_LAUNCH || e->op == GOMPY_EVENT_TEXT || e->op == GOMPY_EVENT_FLIGHT
          || e->op == GOMPY_EVENT_ABSENT || e->op == GOMPY_EVENT_BLOCK || (e->op == GOMPY_EVENT_STALE && e->kind != 0);
 }
@@ -172,6 +177,7 @@ gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *sec
   gompy_log_bytes (first, n);
   gompy_log_bytes (second, m);
   gompy_log_bytes (zero, -(n + m) & 7);
+  gompy_tail_has (gompy_log_used);
   if (gompy_log_is_due (e))
     gompy_log_out ();
   pthread_mutex_unlock (&gompy_log_lock);
@@ -376,8 +382,9 @@ gompy_begin_checks (const char *path)
     }
   dl_iterate_phdr (gompy_find_own, (void *) (uintptr_t) gompy_log_frame);
   fd = gompy_open (path, O_WRONLY | O_APPEND | O_CREAT, GOMPY_LOG_MODE);
-  if (!gompy_begin_written (&gompy_log_file, path, fd, O_WRONLY | O_APPEND)
-      || (gompy_log_buffer = malloc (GOMPY_LOG_BUFFER)) == NULL)
+  gompy_log_tail = fd >= 0 ? gompy_open_tail (path, fd, GOMPY_LOG_BUFFER) : NULL;
+  gompy_log_buffer = gompy_log_tail != NULL ? gompy_tail_bytes (gompy_log_tail) : malloc (GOMPY_LOG_BUFFER);
+  if (!gompy_begin_written (&gompy_log_file, path, fd, O_WRONLY | O_APPEND) || gompy_log_buffer == NULL)
     {
       fprintf (stderr, "libgompy: GOMPY_CHECK_LOG=%s: cannot be written: %s\n", path, strerror (errno));
       return;
