@@ -21,6 +21,7 @@ struct gompy_span
 };
 
 enum { GOMPY_WHOLE_BLOCK = 1 << GOMPY_WHOLE_SHIFT };
+enum { GOMPY_LOOKS_MOST = 8 * GOMPY_LOOKS };
 enum { GOMPY_SPAN_NEAR = 128, GOMPY_SPAN_COLUMN = 512 };  /* bytes of a short distance, turns of a long one */
 
 /* What a host thread writes into a block's byte while it looks: nobody else writes that.  0: no number is left, and
@@ -59,15 +60,19 @@ gompy_look_whole (struct gompy_warp *w, uint64_t block)
 }
 
 /* An access that the executor is asked about: where code has had many to blocks that were not known as written, this
-   one's block is looked at.  */
+   one's block is looked at.  Each look in vain, as at a stack or at an array that is being written, has the next one
+   come after twice as many.  */
 static inline void
 gompy_look_seldom (struct gompy_warp *w, uint64_t address)
 {
+  uint64_t offset = address - w->base;
   if (w->looks >= 0)
     return;
-  w->looks = GOMPY_LOOKS;
-  if (address - w->base < w->size - GOMPY_WHOLE_BLOCK)
-    gompy_look_whole (w, (address - w->base) >> GOMPY_WHOLE_SHIFT);
+  if (offset < w->size - GOMPY_WHOLE_BLOCK && gompy_look_whole (w, offset >> GOMPY_WHOLE_SHIFT))
+    w->look_each = GOMPY_LOOKS;
+  else if (w->look_each < GOMPY_LOOKS_MOST)
+    w->look_each = w->look_each ? 2 * w->look_each : GOMPY_LOOKS;
+  w->looks = w->look_each;
 }
 
 static inline int

@@ -18,6 +18,7 @@ struct __attribute__ ((aligned (64))) gompy_warp
   uint32_t votes, voters;               /* bar.red: what the barrier was left with */
   const ptx_memory *memory;             /* the launch's */
   uint64_t far_start, far_size;         /* the block of another device's that was accessed last */
+  int32_t look_each;                    /* checked code: after so many accesses to other blocks one is looked at */
 };
 
 GOMPY_CHECK_WARP (struct gompy_warp)

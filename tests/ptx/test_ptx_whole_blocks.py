@@ -76,6 +76,25 @@ def test_blocks_become_known(body: str) -> None:
 
 
 @pytest.mark.parametrize("body", [READ, WRITE])
+def test_blocks_that_are_not_written_are_looked_at_less_and_less(body: str) -> None:
+    """As a stack's are: each look takes as long as dozens of accesses."""
+    with Device(1 << 20, CHECK_MEMORY | CHECK_INIT) as device:
+        a = device.allocate(4 * WORDS)
+        device.mark(a, 4 * WORDS, 3)
+        for at in range(a, a + 4 * WORDS, BLOCK):
+            device.mark(at, 4, 1)
+        written = [offset for offset in everywhere() if offset % BLOCK]
+        walk(device, body, a, written)
+        looked_at = list(device.states[(a - device.base) // BLOCK :][: 4 * WORDS // BLOCK]).count(1)
+        assert 1 < looked_at < 12 < 4 * WORDS // BLOCK < len(written) // abi.LOOKS
+        for at in range(a, a + 4 * WORDS, BLOCK):
+            device.mark(at, 4, 3)
+        for _ in range(abi.LOOKS // 4):
+            walk(device, body, a, everywhere())
+        assert states(device, a) == {abi.WHOLE_WRITTEN}
+
+
+@pytest.mark.parametrize("body", [READ, WRITE])
 def test_what_is_wrong_is_told_as_before(body: str) -> None:
     verb = "read" if body == READ else "written"
     with Device(1 << 20, CHECK_MEMORY | CHECK_INIT) as device:
