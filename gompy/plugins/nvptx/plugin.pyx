@@ -205,13 +205,12 @@ cdef public c_bool gompy_find_unset(int n, uintptr_t start, unsigned char *unset
     return cuda.find_unset != NULL and cuda.find_unset(start, unset, size) == CUDA_SUCCESS
 
 
-cdef public void gompy_hold_memory(int n, int on) noexcept nogil:
+cdef public c_bool gompy_hold_memory(int n, int on) noexcept nogil:
     """A construct of the program's begins, or ends: between them the driver need not close the memory to the program.
 
-    Not part of GCC's interface.
+    Whether regions have the program's own memory in copies alone.  Not part of GCC's interface.
     """
-    if cuda.hold_gate != NULL:
-        cuda.hold_gate(on)
+    return cuda.hold_gate != NULL and cuda.hold_gate(on) == CUDA_SUCCESS
 
 
 cdef public c_bool gompy_use_memory(int n, uintptr_t start, size_t size,

@@ -56,6 +56,7 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_end_watch()
 
 cdef bint host_noted
+cdef bint holder_copies  # the regions of the device that gompy_holds says have the program's memory in copies alone
 
 
 cdef void take_bytes(const void *memory, size_t size, void *to) noexcept nogil:
@@ -307,19 +308,21 @@ cdef void note_holder(const HookEvent *event) noexcept nogil:
 
     At the construct's end note_side takes that back.
     """
-    global gompy_holds
+    global gompy_holds, holder_copies
     if event.kind == HOOK_FALLBACK:
         release_held()
     elif event.construct.outer == NULL and event.phase == PHASE_BEGIN and gompy_holds == 0 and event.device >= 0 and \
             devices[event.device].state == DEVICE_INITIALIZED:
         gompy_holds = event.device + 1
-        device_hold(&devices[event.device], True)
+        holder_copies = device_hold(&devices[event.device], True)
 
 
 cdef bint is_held_for(const HookEvent *event) noexcept nogil:
-    """Whether the program's pages may stay closed while a construct runs: nobody but the runtime is at work then."""
-    return event.device >= 0 and devices[event.device].type == GOMP_DEVICE_INTEL_MIC and \
-        devices[event.device].state == DEVICE_INITIALIZED and not gompy_queues_used
+    """Whether the program's pages may stay closed while a construct runs: nobody but the runtime is at work then, or
+    kernels that have no memory of the program's own."""
+    if event.device < 0 or devices[event.device].state != DEVICE_INITIALIZED or gompy_queues_used:
+        return False
+    return devices[event.device].type == GOMP_DEVICE_INTEL_MIC or gompy_holds == event.device + 1 and holder_copies
 
 
 cdef void note_frame(const HookEvent *event) noexcept nogil:

@@ -211,13 +211,13 @@ gompy_is_alone (void)
   long caller = gompy_raw_call (SYS_gettid, 0, 0, 0, 0, 0, 0);
   int alone = 1, own, known, fds[GOMPY_OWN_TASKS];
   unsigned threads = gompy_count_threads (), count = 0, others = 0;
-  gompy_watch_sleepers = gompy_watch_single = 0;
+  gompy_watch_sleepers = gompy_watch_single = gompy_watch_owned = 0;
   if (threads <= 1)
     return gompy_watch_single = threads == 1;
   if (gompy_own_sleep (threads))
-    return 1;
+    return gompy_watch_owned = 1;
   if ((known = gompy_known_sleep (threads, caller)) >= 0)
-    return known;
+    return gompy_watch_owned = known;
   if (gompy_is_marked (&gompy_log_process))
     gompy_forget_tasks ();
   gompy_watch_sleepers = 0;
@@ -240,7 +240,8 @@ gompy_is_alone (void)
         close (fd);
     }
   closedir (tasks);
-  known = alone && count == others && count > 0 && gompy_is_marked (&gompy_log_process);
+  gompy_watch_owned = alone && count == others;
+  known = gompy_watch_owned && count > 0 && gompy_is_marked (&gompy_log_process);
   for (unsigned i = 0; i < count; i++)
     if (known)
       gompy_keep (&gompy_own_tasks[i].state, fds[i]);
@@ -454,6 +455,9 @@ gompy_begin_watch (void)
   for (unsigned i = 0; i < 3 && !gompy_actions_ours; i++)
     if (gompy_watch_signals[i] != SIGTRAP || !gompy_trap_due)  /* it is ours still */
       gompy_set_action (i, &action, &gompy_old_actions[i]);
+  for (unsigned i = 0; i < 3 && gompy_held_count && gompy_watch_owned; i++)
+    if (gompy_watch_signals[i] == SIGSEGV)
+      gompy_renew_action (i, &action);
   gompy_actions_ours = 1;
   qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
   gompy_know_watched ();

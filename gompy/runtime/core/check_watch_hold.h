@@ -2,7 +2,8 @@
 
    To open and close all pages around each construct takes longer than the construct.  While one runs on the emulated
    MIC nobody but the runtime is at work in the process, and the runtime has the program's memory in copies alone, which
-   are told of before.  Whatever else comes to such a page faults, and all of them are open from there on.
+   are told of before.  Whatever else comes to such a page faults, and all of them are open from there on.  The emulated
+   GPU's kernels run in the process: they have device memory alone, unless the program has registered some of its own.
 
    The kernel answers EFAULT where a call to it is given a closed page.  So not held are pages that may have other
    memory, too: those at the ends of a range, unless it is a block of malloc's that has a mapping of its own, and the
@@ -27,6 +28,7 @@ static struct gompy_held gompy_helds[GOMPY_WATCHED];  /* in order of their addre
 static volatile unsigned gompy_held_count;
 static int gompy_watch_holds = 1; /* constructs leave closed what they may, as far as is known */
 static int gompy_watch_single;  /* no other thread was there when the watch began */
+static int gompy_watch_owned;   /* or the emulated GPU's own alone, which slept */
 
 static void gompy_end_watch (void);
 
@@ -154,34 +156,39 @@ gompy_hold_watch (void)
 {
   struct gompy_protecting p = { 0, 0, 0 };
   unsigned held = 0;
+  int alone;
   for (unsigned i = 0; i < gompy_watch_count; i++)
     {
       struct gompy_held h = gompy_may_hold (&gompy_watches[i]);
-      held += h.begin < h.end;
+      if (h.begin < h.end)
+        gompy_helds[held++] = h;
     }
-  if (held == 0 || !gompy_watch_single || gompy_stepping_count || gompy_has_handlers (GOMPY_HANDLERS_ANY))
+  alone = gompy_watch_single || gompy_watch_owned;
+  if (held == 0 || !alone || gompy_stepping_count || gompy_has_handlers (GOMPY_HANDLERS_ANY))
     {
-      gompy_watch_holds &= held == 0 && gompy_watch_single;
+      gompy_watch_holds &= held == 0 && alone;
       gompy_end_watch ();
       return;
     }
   gompy_watch_holds = 1;
-  gompy_dispatch = 0;
-  gompy_watch_on = 0;
-  held = 0;
-  for (unsigned i = 0; i < gompy_watch_count; i++)
+  /* The watch goes on meanwhile: this function's own frame may be in a page that is closed.  */
+  for (unsigned h = 0, i = 0; i < gompy_watch_count; i++)
     {
       const struct gompy_watched *w = &gompy_watches[i];
-      struct gompy_held h = gompy_may_hold (w);
-      if (h.begin < h.end)
+      uintptr_t begin = w->begin;
+      if (h < held && gompy_helds[h].end <= w->end)
         {
-          gompy_helds[held++] = h;
-          gompy_held_count = held;
+          gompy_protect_next (&p, begin, gompy_helds[h].begin, PROT_READ | PROT_WRITE);
+          begin = gompy_helds[h++].end;
         }
-      gompy_protect_next (&p, w->begin, h.begin, PROT_READ | PROT_WRITE);
-      gompy_protect_next (&p, h.end, w->end, PROT_READ | PROT_WRITE);
+      gompy_protect_next (&p, begin, w->end, PROT_READ | PROT_WRITE);
     }
   gompy_protect_last (&p);
+  if (!gompy_watch_on)  /* an access of its own has ended it */
+    return;
+  gompy_held_count = held;
+  gompy_watch_on = 0;
+  gompy_dispatch = 0;
   gompy_watch_count = 0;
 }
 

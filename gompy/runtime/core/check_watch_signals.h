@@ -13,15 +13,39 @@
 
 static void gompy_on_watch (int signo, siginfo_t *info, void *context);
 
+/* What was there before ours when another handler was set over that.  */
+static struct gompy_kernel_action gompy_under_actions[3];
+
+static void
+gompy_note_over (int i, const struct gompy_kernel_action *now)
+{
+  if (now->handler != gompy_old_actions[i].handler)
+    gompy_under_actions[i] = gompy_old_actions[i];
+}
+
 /* Put back the handler that was there before ours, unless another has been set meanwhile: the emulated GPU's threads do
-   that, for kernels that the program launches itself.  */
+   that, for kernels that the program launches itself, and for those that run while pages are held.  */
 static void
 gompy_restore_action (int i)
 {
   struct gompy_kernel_action now;
   gompy_set_action (i, &gompy_old_actions[i], &now);
-  if (now.handler != gompy_on_watch)
-    gompy_set_action (i, &now, NULL);
+  if (now.handler == gompy_on_watch)
+    return;
+  gompy_note_over (i, &now);
+  gompy_set_action (i, &now, NULL);
+}
+
+/* The watch goes on behind such a kernel: ours comes over that handler.  */
+static void
+gompy_renew_action (int i, const struct gompy_kernel_action *ours)
+{
+  struct gompy_kernel_action now;
+  gompy_set_action (i, ours, &now);
+  if (now.handler == gompy_on_watch)
+    return;
+  gompy_note_over (i, &now);
+  gompy_old_actions[i] = now;
 }
 
 /* The watch has ended, and who has the signal now gets it.  What is no fault does not happen again by itself.  */
@@ -34,24 +58,28 @@ gompy_send_again (int signo, siginfo_t *info)
 }
 
 /* A handler that was set over ours hands on a signal, and there is no watch: who had it before ours gets it.  Where
-   that hands it back, nobody wants it.  */
+   that hands it back it was set over ours, and what was below both gets it.  */
 static void
 gompy_hand_on (int signo, siginfo_t *info, void *context)
 {
-  int i = 0;
+  const struct gompy_kernel_action *to;
+  int i = 0, again = gompy_comes_back (context);
   while (gompy_watch_signals[i] != signo)
     i++;
-  if (gompy_comes_back (context) || gompy_old_actions[i].handler == (void *) SIG_DFL
-      || (gompy_old_actions[i].handler == (void *) SIG_IGN && info->si_code > 0)) /* a fault cannot be ignored */
+  to = again ? &gompy_under_actions[i] : &gompy_old_actions[i];
+  if (to->handler == (void *) SIG_DFL || (again && to->handler == gompy_old_actions[i].handler)
+      || (to->handler == (void *) SIG_IGN && info->si_code > 0)) /* a fault cannot be ignored */
     {
       signal (signo, SIG_DFL);
       gompy_send_again (signo, info);
     }
-  else if (gompy_old_actions[i].handler != (void *) SIG_IGN)
+  else if (to->handler != (void *) SIG_IGN)
     {
-      gompy_begin_handing (context);
-      gompy_old_actions[i].handler (signo, info, context);
-      gompy_end_handing ();
+      if (!again)
+        gompy_begin_handing (context);
+      to->handler (signo, info, context);
+      if (!again)
+        gompy_end_handing ();
     }
 }
 

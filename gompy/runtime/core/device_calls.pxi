@@ -199,10 +199,10 @@ cdef bint device_use(DeviceDescr *dev, uintptr_t start, size_t size, memory_user
     return dev.ops.use_memory != NULL and dev.ops.use_memory(dev.target_id, start, size, use, data)
 
 
-cdef void device_hold(DeviceDescr *dev, bint on) noexcept nogil:
-    """Tell it that a construct begins, or ends, under which the program itself does nothing."""
-    if dev.ops.hold_memory != NULL:
-        dev.ops.hold_memory(dev.target_id, on)
+cdef bint device_hold(DeviceDescr *dev, bint on) noexcept nogil:
+    """Tell it that a construct begins, or ends, under which the program itself does nothing.  Whether its regions have
+    the program's memory in copies alone, as far as it knows."""
+    return dev.ops.hold_memory != NULL and dev.ops.hold_memory(dev.target_id, on)
 
 
 cdef bint device_peek(DeviceDescr *dev, void *to, const void *what, size_t size) noexcept nogil:

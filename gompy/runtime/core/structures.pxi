@@ -145,7 +145,7 @@ ctypedef size_t (*ops_guard_step_fn)(int n) noexcept nogil
 ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_written_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
-ctypedef void (*ops_hold_fn)(int n, int on) noexcept nogil
+ctypedef c_bool (*ops_hold_fn)(int n, int on) noexcept nogil
 ctypedef void (*memory_user_fn)(const void *memory, size_t size, void *data) noexcept nogil
 ctypedef c_bool (*ops_use_fn)(int n, uintptr_t start, size_t size, memory_user_fn use, void *data) noexcept nogil
 ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
