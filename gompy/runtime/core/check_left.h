@@ -13,11 +13,13 @@ gompy_leave_part (struct gompy_tracked *t, size_t at)
 {
   unsigned char *part = &t->parts[at / GOMPY_PART];
   size_t n = gompy_part_size (t, at);
-  if (*part & (GOMPY_PART_NEWER | GOMPY_PART_BARE) || t->unset || t->global || !gompy_make_newer (t)
-      || !gompy_peek (t->device, t->newer + at, t->target + at, n))
+  int usual = !(*part & (GOMPY_PART_NEWER | GOMPY_PART_BARE)) && !t->unset && !t->global;
+  /* Most have only been read.  That is asked where they are, as a copy has new pages each time.  */
+  if (usual && gompy_is_as_hashed (t, at))
+    *part &= ~GOMPY_PART_UNKNOWN;
+  else if (!usual || !gompy_make_newer (t) || !gompy_peek (t->device, t->newer + at, t->target + at, n))
     gompy_compare_part (t, at, n);
-  else if (*part & GOMPY_PART_HASHED ? gompy_is_hashed (t, at, t->newer + at)
-				     : memcmp (t->newer + at, t->device_had + at, n) == 0)
+  else if (!(*part & GOMPY_PART_HASHED) && memcmp (t->newer + at, t->device_had + at, n) == 0)
     *part &= ~GOMPY_PART_UNKNOWN;
   else if (gompy_may_point (t, t->newer + at, at, n))
     gompy_compare_part (t, at, n);
