@@ -27,6 +27,8 @@ gompy_access_0f (unsigned char op, int prefix, unsigned whole)
     return prefix == 0x66 ? 8 : 4;
   if (op == 0x12 || op == 0x13 || op == 0x16)
     return 8;
+  if (prefix == 0x66 && (op == 0x10 || op == 0x28 || (op >= 0x54 && op <= 0x5f && op != 0x5b)))  /* of doubles */
+    return 8;
   if (op == 0x10 || op == 0x51 || (op >= 0x58 && op <= 0x5f) || op == 0x2c || op == 0x2d)
     return prefix == 0xf3 ? 4 : prefix == 0xf2 ? 8 : GOMPY_VECTOR_PART;
   if (op == 0x28 || op == 0x6f || (op >= 0x54 && op <= 0x57) || op == 0xf0 || op >= 0xd0)

@@ -1,4 +1,4 @@
-"""How many bytes an instruction writes, as the checks' handlers tell it: against what gcc's assembler makes."""
+"""How many bytes instructions read and write, as the checks' handlers tell it: against what gcc's assembler makes."""
 
 from __future__ import annotations
 
@@ -31,6 +31,25 @@ STORES = (
     ("vmovups %zmm0, (%rdi)", 64),
     ("rep stosq", 64),
 )
+
+LOADS = (
+    ("movzbl (%rdi), %eax", 1),
+    ("movl (%rdi), %eax", 4),
+    ("addq (%rdi), %rax", 8),
+    ("addss (%rdi), %xmm1", 4),
+    ("addsd (%rdi), %xmm1", 8),
+    ("movups (%rdi), %xmm9", 4),
+    ("movdqa (%rdi), %xmm1", 4),
+    ("addps (%rdi), %xmm1", 4),
+    ("vmovups (%rdi), %ymm1", 4),
+    ("cvtps2dq (%rdi), %xmm1", 4),
+    ("movupd (%rdi), %xmm9", 8),
+    ("movapd (%rdi), %xmm1", 8),
+    ("addpd (%rdi), %xmm1", 8),
+    ("vmovupd (%rdi), %ymm1", 8),
+    ("vmulpd (%rdi), %ymm1, %ymm2", 8),
+)
+"""Of vectors the first element, as far as that is known: it may have four bytes otherwise."""
 
 SAVES = (
     ("xsave 64(%rsp)", 1),
@@ -67,6 +86,11 @@ def test_the_bytes_that_stores_write(tmp_path: Path) -> None:
     """Never fewer than it writes, or what is beside would be taken for unwritten; and not many more."""
     assert sizes(tmp_path, STORES, "gompy_write_size ({})") == list(STORES)
     assert sizes(tmp_path, STORES, "gompy_write_size_at ({}, 63)") == list(STORES)
+
+
+def test_the_bytes_that_loads_read(tmp_path: Path) -> None:
+    """All of a number: where one of its bytes has changed it is another one, though by chance others have not."""
+    assert sizes(tmp_path, LOADS, "gompy_access_size ({})") == list(LOADS)
 
 
 def test_what_saves_registers_ends_where_a_line_does(tmp_path: Path) -> None:

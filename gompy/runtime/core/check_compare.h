@@ -306,6 +306,23 @@ gompy_look_at_unkept (void)
   gompy_stale_time += gompy_now () - begin;
 }
 
+/* The part that begins at AT is not watched, or not all of it.  Memory whose mapping has gone may be freed there, and
+   used for anything.  */
+static void
+gompy_lose_unwatched (struct gompy_tracked *t, size_t at)
+{
+  size_t end = gompy_part_end (at, t->size), next;
+  if (t->parts[at / GOMPY_PART] & GOMPY_PART_UNKNOWN)
+    gompy_compare_part (t, at, end - at);
+  for (; at < end; at = next)
+    {
+      next = ((t->host + at) & -GOMPY_PAGE) + GOMPY_PAGE - t->host;
+      next = next < end ? next : end;
+      if (gompy_watch_at (t->host + at) == NULL)
+        gompy_clear_newer (t, at, next);
+    }
+}
+
 /* The watch has begun: of parts that are not watched the host may write any.  */
 static void
 gompy_note_unwatchable (void)
@@ -318,6 +335,10 @@ gompy_note_unwatchable (void)
           continue;
         if (gompy_is_unkept (t, at))
           gompy_compare_part (t, at, gompy_part_size (t, at));
+        if (t->gone && !gompy_access.hooked)
+          gompy_lose_unwatched (t, at);
+        else if (t->parts[at / GOMPY_PART] & (GOMPY_PART_NEWER | GOMPY_PART_UNKNOWN))
+          t->parts[at / GOMPY_PART] |= GOMPY_PART_UNSEEN;
         t->parts[at / GOMPY_PART] &= ~GOMPY_PART_SAME;
       }
 }

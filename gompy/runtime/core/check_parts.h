@@ -201,6 +201,16 @@ gompy_is_unkept (const struct gompy_tracked *t, size_t at)
   return part & GOMPY_PART_UNKNOWN && part & (GOMPY_PART_BARE | GOMPY_PART_HASHED);
 }
 
+/* The program was not watched, and may have written, unseen, what regions have.  */
+static void
+gompy_parts_unseen (void)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    for (size_t part = 0; part < gompy_part_count (gompy_tracks[i]); part++)
+      if (gompy_tracks[i]->parts[part] & (GOMPY_PART_NEWER | GOMPY_PART_UNKNOWN))
+        gompy_tracks[i]->parts[part] |= GOMPY_PART_UNSEEN;
+}
+
 /* The host may have written [BEGIN, END), addresses.  */
 static void
 gompy_parts_touched (uintptr_t begin, uintptr_t end)

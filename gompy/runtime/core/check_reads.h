@@ -3,6 +3,8 @@
 #ifndef GOMPY_CHECK_READS_H
 #define GOMPY_CHECK_READS_H
 
+#define GOMPY_NUMBER 8ul  /* bytes that are written by one store, at most, where nothing else is known */
+
 /* Which byte of [ADDRESS, ADDRESS + SIZE) of a range is newer on the device, or the range's size.  */
 static size_t
 gompy_newer_at (const struct gompy_tracked *t, uintptr_t address, size_t size)
@@ -35,6 +37,31 @@ gompy_is_all_unset (const struct gompy_tracked *t, uintptr_t address, size_t siz
   return 1;
 }
 
+/* An access to a part that the program may have written unseen.  Of a number that it has written some bytes are by
+   chance as they were: where one has changed, all of the number is the program's.  A number is what the program reads
+   by one access, or an aligned word where something else reads, or many bytes are read at once.  */
+static void
+gompy_clear_rewritten (struct gompy_tracked *t, uintptr_t address, size_t size, int in_program)
+{
+  size_t unit = in_program == 1 && size <= GOMPY_NUMBER ? size : GOMPY_NUMBER, begin, end, next, at;
+  uintptr_t first = unit == size ? address : address & -GOMPY_NUMBER;
+  uintptr_t last = unit == size ? address + size : (address + size + GOMPY_NUMBER - 1) & -GOMPY_NUMBER;
+  if (!gompy_bytes_in (t, t->host, first, last - first, &begin, &end))
+    return;
+  for (size_t from = begin; from < end; from = next)
+    {
+      int known = gompy_read_host (gompy_host_part, t->host + from, gompy_part_end (from, end) - from);
+      next = gompy_part_end (from, end);
+      for (size_t i = from; i < next; i = at)
+        {
+          at = first + ((t->host + i - first) / unit + 1) * unit - t->host;
+          at = at < next ? at : next;
+          if (!known || memcmp (gompy_host_part + (i - from), t->host_had + i, at - i) != 0)
+            gompy_clear_newer (t, i, at);
+        }
+    }
+}
+
 /* IN_PROGRAM: 0: a library reads, 1: the program does, 2: the kernel, for it.  */
 static int
 gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
@@ -43,8 +70,14 @@ gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc)
     {
       struct gompy_tracked *t = gompy_tracks[i];
       size_t at = gompy_newer_at (t, address, size);
+      int unset;
+      if (at < t->size && t->parts[at / GOMPY_PART] & GOMPY_PART_UNSEEN)
+        {
+          gompy_clear_rewritten (t, address, size, in_program);
+          at = gompy_newer_at (t, address, size);
+        }
       /* A library may read a little around what it is given, whole words of a string.  */
-      int unset = at < t->size && t->newer[at] == GOMPY_UNSET;
+      unset = at < t->size && t->newer[at] == GOMPY_UNSET;
       if (at == t->size || t->told || (unset && (in_program == 2 || !gompy_is_all_unset (t, address, size)))
           || (!in_program && (at < GOMPY_LARGEST_STORE || t->size - at <= GOMPY_LARGEST_STORE)))
         continue;

@@ -50,6 +50,7 @@
 #define GOMPY_PART_BARE 32   /* regions alone have written the device's side, or nothing has; nothing is kept */
 #define GOMPY_PART_LEFT 64   /* the mapping is gone: `newer` has what the device had */
 #define GOMPY_PART_HASHED 16 /* its contents are not kept, but what they hash to; both sides had the same */
+#define GOMPY_PART_UNSEEN 128 /* the host may have written what `newer` has, unseen */
 
 /* What has happened to a range that is `fresh`.  */
 #define GOMPY_FRESH 1
@@ -472,6 +473,7 @@ gompy_go_unwatched (void)
     }
 }
 
+_Static_assert (GOMPY_WATCHED >= GOMPY_TRACKED + GOMPY_FLIGHTS, "all ranges can be watched");
 _Static_assert (GOMPY_HELD_MARGIN >= GOMPY_PART + GOMPY_PAGE, "a part that is looked at may have bytes of held pages");
 
 /* A construct begins, or ends.  What was not watched until now may have changed.  HOLD: it may leave the pages
@@ -483,7 +485,10 @@ gompy_stale_construct (int begins, int hold)
   if (gompy_held_count && !gompy_watch_on)
     return;
   if (begins && !gompy_watch_on && gompy_track_count)
-    gompy_parts_touched (0, UINTPTR_MAX);
+    {
+      gompy_parts_touched (0, UINTPTR_MAX);
+      gompy_parts_unseen ();
+    }
   seen = begins && !gompy_watch_on ? 0 : gompy_handlers_seen;
   if (begins && hold && gompy_watch_on && !gompy_is_in_flight ())
     gompy_hold_watch ();

@@ -26,8 +26,8 @@
 #include <sys/uio.h>
 #include <ucontext.h>
 
-#define GOMPY_WATCHED 256
-#define GOMPY_WATCHED_PAGES (GOMPY_WATCHED * 1024u)
+#define GOMPY_WATCHED 768
+#define GOMPY_WATCHED_PAGES 262144u
 #define GOMPY_WATCH_FREE_STEPS 5000u  /* more only if they are few for the program's processor time */
 #define GOMPY_WATCH_STEP_PERIOD 400000ull /* ns; a step takes 5 to 25 us */
 #define GOMPY_WATCH_PAGE_STEPS 600u   /* in a page, until the next construct; more if as many are left after them */
@@ -196,12 +196,21 @@ gompy_end_due_step (ucontext_t *context)
       gompy_restore_action (i);
 }
 
+/* While the watch is on: ranges are in order of their addresses then.  */
 static struct gompy_watched *
 gompy_watch_at (uintptr_t address)
 {
-  for (unsigned i = 0; i < gompy_watch_count; i++)
-    if (address - gompy_watches[i].begin < gompy_watches[i].end - gompy_watches[i].begin)
-      return &gompy_watches[i];
+  unsigned low = 0, high = gompy_watch_count;
+  while (low < high)
+    {
+      unsigned middle = (low + high) / 2;
+      if (address < gompy_watches[middle].begin)
+        high = middle;
+      else if (address >= gompy_watches[middle].end)
+        low = middle + 1;
+      else
+        return &gompy_watches[middle];
+    }
   return NULL;
 }
 
