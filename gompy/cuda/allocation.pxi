@@ -167,6 +167,7 @@ cdef public int gompy_shadow_unset(CUdeviceptr address, uint8_t *unset, size_t s
     if not checking & PTX_CHECK_INIT or gpu_of(address) == NULL:
         return CUDA_ERROR_NOT_SUPPORTED
     if r == CUDA_SUCCESS:
+        see_host_writes(address, size)
         settle_marks(gpu_of(address), address, size)
         shadow = shadow_of(gpu_of(address), address)
         # Mostly nothing is; that call is the faster one.

@@ -309,6 +309,8 @@ cdef void area_free(area *a, block *n, bint settled) noexcept nogil:
     a.blocks_in_use -= 1
     if checking:
         unlist_living(a, n)
+        if unset_copy_count:
+            drop_unset_copies(n.start, n.length)
         n.flags = 0
         if n.use == HEAP or memory_guarded() or devices_used > 1 or (streams_made and not settled):
             if keeps_pages(a, n):

@@ -423,19 +423,3 @@ cdef void set_shadow(uint8_t *low, uint64_t size, int value) noexcept nogil:
         memset(end, 0, low + size - end)
     else:
         memset(low, value, size)
-
-
-cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
-    """Bytes were copied: device memory is as written as what it came from.  Without memory_lock."""
-    cdef gpu *g = gpu_of(to)
-    cdef gpu *other = gpu_of(of)
-    if g == NULL:
-        return
-    if other != NULL and size:
-        settle_marks(other, of, size)
-    if other == NULL or all_written(other, of, size):
-        mark_written(to, size)
-    elif size:
-        settle_marks(g, to, size)
-        shadow_copied(shadow_of(g, to), shadow_of(other, of), size)
-        note_marked(g, to, size, 0)

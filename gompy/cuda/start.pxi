@@ -148,6 +148,7 @@ cdef bint open_gpu(gpu *g, int ordinal) noexcept nogil:
     g.view.print_text = print_text
     g.view.describe = describe_address
     g.view.warn = warn_text
+    g.view.host_wrote = host_wrote
     g.view.hosts = &host_ranges
     if gpu_count > 1:
         g.view.reach = reach_memory

@@ -13,6 +13,36 @@ cdef struct fill_shape:
     size_t count, height, pitch
 
 
+cdef void note_unset_copy(gpu *g, uint64_t address, uint64_t size) noexcept nogil:
+    """Bytes have been copied that may have been unset, and have their marks.  Without memory_lock."""
+    cdef block *n
+    if memchr(shadow_of(g, address), SHADOW_ALLOCATED, size) == NULL:
+        return
+    pthread_mutex_lock(&memory_lock)
+    n = block_at(address, NULL, NULL)
+    if n != NULL and (n.use == HOST_MEMORY or n.use == MANAGED):
+        keep_unset_copy(g, address, size)
+    pthread_mutex_unlock(&memory_lock)
+
+
+cdef void mark_copied(uint64_t to, uint64_t of, uint64_t size) noexcept nogil:
+    """Bytes were copied: device memory is as written as what it came from.  Without memory_lock."""
+    cdef gpu *g = gpu_of(to)
+    cdef gpu *other = gpu_of(of)
+    if g == NULL:
+        return
+    if other != NULL and size:
+        see_host_writes(of, size)
+        settle_marks(other, of, size)
+    if other == NULL or all_written(other, of, size):
+        mark_written(to, size)
+    elif size:
+        settle_marks(g, to, size)
+        shadow_copied(shadow_of(g, to), shadow_of(other, of), size)
+        note_marked(g, to, size, 0)
+        note_unset_copy(g, to, size)
+
+
 cdef void copy_bytes(copy_shape *c) noexcept nogil:
     """Copy lines and slices; ranges may overlap within a line."""
     cdef size_t y, z

@@ -55,6 +55,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         uint64_t whole
         uint64_t whole_size
         uint8_t *states
+        int (*host_wrote)(void *, uint64_t, size_t) noexcept nogil
     ctypedef struct ptx_object:
         const char *text
         size_t size

@@ -311,6 +311,11 @@ cdef void doubtful_read(gompy_warp *w, int lane, int kind, uint64_t address, uin
     tell_finding(w, <uint32_t> 1 << lane, kind, address, unit, line, text, near)
 
 
+cdef bint host_has_written(const ptx_memory *memory, uint64_t address, uint32_t size) noexcept nogil:
+    """Whether memory that nothing has written, as far as is known, is the host's, too, and that has."""
+    return memory.host_wrote != NULL and memory.host_wrote(memory.user, address, size)
+
+
 cdef extern from *:
     """
     /* newlib's functions that go by words (libc/string), and libatomic's, whose hardware has no smaller operation: they
@@ -411,7 +416,7 @@ cdef char *checked_place(gompy_warp *w, int lane, uint64_t address, uint32_t siz
         if written == SHADOW_ALLOCATED:
             if not shared and on_gcc_stack(<run *> w.launch, address, 0):
                 memset(shadow, SHADOW_WRITTEN, size)
-            else:
+            elif shared or not host_has_written((<run *> w.launch).memory, address, size):
                 doubtful_read(w, lane, FOUND_UNWRITTEN, address, size, shared, unit, line)
         elif (stale or stale_own) and not word_function((<run *> w.launch).module, unit, line):
             doubtful_read(w, lane, FOUND_STALE if stale else FOUND_STALE_OWN, address, size, shared, unit, line)

@@ -52,6 +52,7 @@ class CMemory(c.Structure):
         ("whole", c.c_uint64),
         ("whole_size", c.c_uint64),
         ("states", c.c_void_p),
+        ("host_wrote", c.c_void_p),
     )
 
 
@@ -237,6 +238,7 @@ class Device:
             0,
             0,
             c.addressof(self.states),
+            None,
         )
 
     def __enter__(self) -> Device:

@@ -114,6 +114,9 @@ typedef struct ptx_memory
      Kernels note there which are all written.  Whoever gives a byte of the shadow another value than 3 says here,
      behind that, what is known of its block now. */
   uint8_t *states;
+  /* With a shadow: whether the host has written some bytes of those that are 1 there, as it can by itself; they are 3
+     then.  May be NULL: it can't. */
+  int (*host_wrote) (void *user, uint64_t address, size_t size);
 } ptx_memory;
 #define PTX_WHOLE_SHIFT 9
 enum ptx_whole
