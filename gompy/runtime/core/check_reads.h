@@ -3,7 +3,8 @@
 #ifndef GOMPY_CHECK_READS_H
 #define GOMPY_CHECK_READS_H
 
-#define GOMPY_NUMBER 8ul  /* bytes that are written by one store, at most, where nothing else is known */
+#define GOMPY_LARGEST_NUMBER 8ul
+#define GOMPY_NUMBER 4ul  /* where nothing else is known: two beside each other may be the program's and the device's */
 
 /* Which byte of [ADDRESS, ADDRESS + SIZE) of a range is newer on the device, or the range's size.  */
 static size_t
@@ -39,11 +40,11 @@ gompy_is_all_unset (const struct gompy_tracked *t, uintptr_t address, size_t siz
 
 /* An access to a part that the program may have written unseen.  Of a number that it has written some bytes are by
    chance as they were: where one has changed, all of the number is the program's.  A number is what the program reads
-   by one access, or an aligned word where something else reads, or many bytes are read at once.  */
+   by one access, or four aligned bytes where something else reads, or many are read at once.  */
 static void
 gompy_clear_rewritten (struct gompy_tracked *t, uintptr_t address, size_t size, int in_program)
 {
-  size_t unit = in_program == 1 && size <= GOMPY_NUMBER ? size : GOMPY_NUMBER, begin, end, next, at;
+  size_t unit = in_program == 1 && size <= GOMPY_LARGEST_NUMBER ? size : GOMPY_NUMBER, begin, end, next, at;
   uintptr_t first = unit == size ? address : address & -GOMPY_NUMBER;
   uintptr_t last = unit == size ? address + size : (address + size + GOMPY_NUMBER - 1) & -GOMPY_NUMBER;
   if (!gompy_bytes_in (t, t->host, first, last - first, &begin, &end))
