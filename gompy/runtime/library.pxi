@@ -16,6 +16,7 @@ cdef void library_loaded "gompy_library_loaded"() noexcept nogil:
     if told and gompy_checking and trace_file.end:
         gompy_teller_begin(secure_getenv(b"GOMPY_TRACE"), trace_path(), log_path())
     begin_recording()
+    leave_out_again()
     # libomp, asked for the ICVs, has counted the devices of a program of clang's by now.
     if gompy_load(&targets_ready):
         begin_tool()
@@ -33,6 +34,13 @@ cdef void begin_checks() noexcept nogil:
         gompy_log_maps()
         if gompy_checking and checks_wanted():
             follow_sides()
+
+
+cdef void leave_out_again() noexcept nogil:
+    """Nobody but the check reads the log: what constructs say again and again is left out."""
+    global gompy_again_wanted
+    gompy_again_wanted = gompy_checking and checks_wanted() and not trace_file.end and \
+        secure_getenv(b"GOMPY_RECORD_FILE") == NULL and secure_getenv(b"GOMPY_STATS") == NULL
 
 
 cdef void library_ends "gompy_library_ends"() noexcept nogil:

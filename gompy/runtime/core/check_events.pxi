@@ -14,7 +14,8 @@ cdef extern from "core/check_log.h" nogil:
     void gompy_log_named(int op, int kind, int device, uintptr_t start, size_t size, uintptr_t address,
                          uint64_t count, unsigned flags, const char *what, const char *name)
     void gompy_log_frame()
-    void gompy_frame_changes(bint inside)
+    bint gompy_again_wanted
+    void gompy_frame_changes(bint inside, bint outermost)
     void *gompy_keep_frame()
     void gompy_in_frame(const void *kept)
     uintptr_t gompy_log_fault(uintptr_t pc)

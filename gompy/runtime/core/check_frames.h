@@ -296,8 +296,9 @@ gompy_log_found_frame (struct gompy_frame *f)
   return f->pc;
 }
 
-/* Of the thread: whether its frame is to be noted at each record, once, or stands in the log.  */
-enum { GOMPY_FRAME_EACH, GOMPY_FRAME_ONCE, GOMPY_FRAME_NOTED };
+/* Of the thread: whether its frame is to be noted at each record, once, with the next record that does not wait, or
+   stands in the log.  */
+enum { GOMPY_FRAME_EACH, GOMPY_FRAME_ONCE, GOMPY_FRAME_DUE, GOMPY_FRAME_NOTED };
 static __thread unsigned char gompy_frame_state;
 
 /* A frame as it was when a construct was deferred: its function may have returned when that runs.  */
@@ -344,11 +345,15 @@ gompy_in_frame (const void *kept)
 
 static void gompy_forget_hashed (void);
 
-/* The program's code runs next, or has run until now; INSIDE: what comes is all of one construct.  */
+#include "check_again.h"
+
+/* The program's code runs next, or has run until now; INSIDE: what comes is all of one construct; OUTERMOST: which
+   begins, and is in no other.  */
 static void
-gompy_frame_changes (int inside)
+gompy_frame_changes (int inside, int outermost)
 {
   gompy_forget_hashed ();
+  gompy_end_again (inside, outermost);
   gompy_frame_state = inside ? GOMPY_FRAME_ONCE : GOMPY_FRAME_EACH;
 }
 
@@ -357,10 +362,14 @@ static void
 gompy_log_frame (void)
 {
   struct gompy_frame f;
-  if (gompy_frame_state == GOMPY_FRAME_NOTED)
+  if (gompy_frame_state == GOMPY_FRAME_NOTED || gompy_frame_state == GOMPY_FRAME_DUE)
     return;
   if (gompy_frame_state == GOMPY_FRAME_ONCE)
-    gompy_frame_state = GOMPY_FRAME_NOTED;
+    {
+      gompy_frame_state = gompy_may_come_again () ? GOMPY_FRAME_DUE : GOMPY_FRAME_NOTED;
+      if (gompy_frame_state == GOMPY_FRAME_DUE)
+        return;
+    }
   if (gompy_frame_deferred != NULL)
     {
       const struct gompy_frame_then *then = gompy_frame_deferred;

@@ -150,12 +150,14 @@ gompy_log_is_due (const struct gompy_record *e)
          || e->op == GOMPY_EVENT_ABSENT || e->op == GOMPY_EVENT_BLOCK || (e->op == GOMPY_EVENT_STALE && e->kind != 0);
 }
 
+static int gompy_before_record (const struct gompy_record *e, int payload);
+
 /* Append a record with up to two pieces of payload; one without a thread is the calling one's.  */
 static void
 gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *second, size_t m)
 {
   static const char zero[8];
-  if (!gompy_is_logging ())
+  if (!gompy_is_logging () || gompy_before_record (e, n + m != 0))
     return;
   pthread_mutex_lock (&gompy_log_lock);
   if (gompy_log_written > GOMPY_LOG_LIMIT && e->op != GOMPY_EVENT_TEXT)

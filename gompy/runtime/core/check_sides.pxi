@@ -328,9 +328,10 @@ cdef bint is_held_for(const HookEvent *event) noexcept nogil:
 cdef void note_frame(const HookEvent *event) noexcept nogil:
     """Whether the program's code runs until the next event of this kind, or the runtime's for one construct."""
     if event.kind == HOOK_FALLBACK:
-        gompy_frame_changes(event.phase == PHASE_END)
+        gompy_frame_changes(event.phase == PHASE_END, False)
     else:
-        gompy_frame_changes(event.phase == PHASE_BEGIN or event.construct.outer != NULL)
+        gompy_frame_changes(event.phase == PHASE_BEGIN or event.construct.outer != NULL,
+                            event.phase == PHASE_BEGIN and event.construct.outer == NULL)
 
 
 cdef void note_on_host(const HookEvent *event) noexcept nogil:
