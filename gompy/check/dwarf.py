@@ -59,13 +59,17 @@ class Variable:
         return f"{self.behind}[{number}]{'.' + rest[2:] if rest.startswith('->') else ''}"
 
 
+Operations = tuple[tuple[str, int], ...]
+"""Of a location expression: names, and their operands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A variable as the DWARF has it at one place of the code: operations that tell its address, and what it is made
     of, as if that address were 0.
     """
 
-    operations: tuple[tuple[str, int], ...]
+    operations: Operations
     parts: tuple[Variable, ...]
     behind: tuple[Variable, ...] = ()  # pointers in the structure that it points to, as if that were at address 0
 
@@ -92,6 +96,7 @@ class Source:
         self._rows: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
         self._globals: list[Spot] | None = None
         self._spots: dict[int, list[Spot]] = {}
+        self.calls: dict[tuple[int, Source, int], list[tuple[str, Variable, Operations]]] = {}  # passed.py
         self._parsers: dict[int, Any] = {}  # by unit: one is dear to make
 
     @cached_property

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gompy.check.dwarf import OP_REG0, Read, Source, Unknown, Variable
+from gompy.check.dwarf import OP_REG0, Operations, Read, Source, Unknown, Variable
 from gompy.check.log import Frame
 from gompy.objects.lines import code_ranges
 
@@ -20,30 +20,38 @@ RETURNS: Final = ("DW_AT_call_return_pc", "DW_AT_low_pc")
 CALLED: Final = ("DW_AT_call_origin", "DW_AT_abstract_origin")
 """What a register has, where the call returns, what it calls: of DWARF 5, and as GNU's extension of DWARF 4."""
 
-Operations = tuple[tuple[str, int], ...]
-
 
 def passed(source: Source, frame: Frame, of_caller: Source, read: Read, known: set[str]) -> Iterator[Variable]:
     """Pointers that a frame's function was called with, but those whose names are known; ``read``: of the caller."""
-    caller, scopes = frame.caller, source.scopes(frame.pc - 1 - source.base)
-    function = next((die for die in reversed(scopes) if die.tag == "DW_TAG_subprogram"), None)
-    if caller is None or function is None:
+    caller = frame.caller
+    if caller is None:
         return
-    wanted = [die for die in _parameters(function) if source.name(die) not in known]
-    values = _values(of_caller, caller.pc - of_caller.base, source.name(function)) if wanted else {}
+    call = frame.pc - 1 - source.base, of_caller, caller.pc - of_caller.base
+    if call not in source.calls:  # a program that launches often does so at few places
+        source.calls[call] = list(_given_to(source, call[0], of_caller, call[2]))
+    for name, variable, operations in source.calls[call]:
+        if name in known:
+            continue
+        try:
+            value = of_caller.evaluate(operations, caller, read)
+        except (Unknown, IndexError):
+            continue
+        yield dataclasses.replace(variable, value=value, address=0, size=0)
+
+
+def _given_to(source: Source, pc: int, of_caller: Source, returns: int) -> Iterator[tuple[str, Variable, Operations]]:
+    """Pointers that the function at an address gets from the call that returns to another, and what they are."""
+    function = next((die for die in reversed(source.scopes(pc)) if die.tag == "DW_TAG_subprogram"), None)
+    wanted = _parameters(function) if function is not None else []
+    values = _values(of_caller, returns, source.name(function)) if wanted else {}
     begin = _begin(source, function) if values else 0
     for die in wanted if values else ():
         number = _register(source, die, begin)
         if number not in values:
             continue
         for spot in source.spot(die, begin):
-            if not spot.parts[0].points:
-                continue
-            try:
-                value = of_caller.evaluate(values[number], caller, read)
-            except (Unknown, IndexError):
-                continue
-            yield dataclasses.replace(spot.parts[0], value=value, address=0, size=0)
+            if spot.parts[0].points:
+                yield source.name(die), spot.parts[0], values[number]
 
 
 def _parameters(function: Any) -> list[Any]:

@@ -29,6 +29,11 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_need_held(uintptr_t begin, size_t size, bint writes)
     void gompy_stale_copies(int device, uintptr_t target, uintptr_t host, size_t size)
     void gompy_stop_tracking()
+    bint gompy_rests
+    bint gompy_rests_never
+    bint gompy_rest_is_due()
+    bint gompy_rest_ends()
+    void gompy_begin_rest()
     void gompy_stale_hear()
     void gompy_stale_listen()
     void gompy_flight_new(uint64_t construct, int device, uintptr_t host, uintptr_t target, size_t size, bint back)
@@ -134,6 +139,28 @@ cdef void track_globals(DeviceDescr *dev) noexcept nogil:
             gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
                             node.host_end - node.host_start, True, True, False)
     gompy_lock_release(&dev.lock)
+
+
+cdef void follow_again() noexcept nogil:
+    """After a rest (check_rest.h): what is mapped is followed from here on, as it is.
+
+    Whether it was copied to its device is not known any more: the host's changes are not told before it is again.
+    """
+    cdef RangeCursor place
+    cdef SplayNode *node
+    cdef int i
+    for i in range(num_devices):
+        if devices[i].state != DEVICE_INITIALIZED or not gompy_lock_try(&devices[i].lock):
+            continue
+        place = all_ranges(&devices[i].mem_map)
+        while True:
+            node = next_range(&place)
+            if node == NULL:
+                break
+            if node.host_end - node.host_start > 1:
+                gompy_stale_new(i, node.host_start, device_address(node, node.host_start),
+                                node.host_end - node.host_start, False, False, False)
+        gompy_lock_release(&devices[i].lock)
 
 
 cdef void note_map(const HookEvent *event) noexcept nogil:
@@ -352,6 +379,12 @@ cdef void end_watch() noexcept nogil:
     pthread_mutex_unlock(&gompy_stale_lock)
 
 
+cdef bint ends_rest(const HookEvent *event) noexcept nogil:
+    """Whether what this event begins is followed again."""
+    return event.kind == HOOK_CONSTRUCT and event.phase == PHASE_BEGIN and event.construct.outer == NULL and \
+        gompy_tracking and gompy_rest_ends()
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     """Both sides are compared at a construct's end yet, with the device's memory open."""
     follow_side(event)
@@ -391,6 +424,8 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
     if not gompy_tracking and not beside:
         return
     begin = gompy_now()
+    if gompy_rests and ends_rest(event):
+        follow_again()
     if event.kind == HOOK_CONSTRUCT:
         pthread_mutex_lock(&gompy_stale_lock)
         gompy_stale_construct(event.phase == PHASE_BEGIN, is_held_for(event))
@@ -400,12 +435,16 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
             return
     pthread_mutex_lock(&gompy_stale_lock)
     if event.kind == HOOK_CONSTRUCT:
+        if gompy_tracking and gompy_rest_is_due():
+            gompy_begin_rest()
         gompy_stale_watch()
     elif not gompy_tracking:
         pass
     elif event.queue != NULL or event.kind == HOOK_DEVICE and event.detail == DEVICE_FINI or \
             event.detail == LAUNCH_LATER:
         gompy_stop_tracking()
+    elif gompy_rests:
+        pass
     elif event.kind == HOOK_MAP:
         note_map(event)
     elif event.kind == HOOK_LAUNCH and event.phase == PHASE_BEGIN:

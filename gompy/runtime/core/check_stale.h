@@ -532,6 +532,8 @@ gompy_stale_watch (void)
   gompy_note_unwatchable ();
 }
 
+#include "check_rest.h"
+
 /* The task that ran here has waited for the regions that it has met; they are not watched any longer.  */
 static void
 gompy_task_waited (uint64_t task, unsigned group)

@@ -36,6 +36,7 @@
 #define GOMPY_WATCH_OPEN 0xffffu
 #define GOMPY_WATCH_AHEAD 16u /* parts that are looked at before they are used */
 #define GOMPY_WATCH_STACK 65536
+#define GOMPY_WATCH_SIGNAL 1500u      /* ns: what the kernel takes for a signal, and its return */
 #define GOMPY_TRAP_FLAG 0x100
 #define GOMPY_WATCH_MASK (~(1ul << (SIGSEGV - 1)))  /* blocked while the handler runs */
 #define GOMPY_PAGE 4096ul
@@ -86,7 +87,7 @@ static int gompy_read_host (void *to, uintptr_t from, size_t size);
 static unsigned char *gompy_part;
 static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
 static int gompy_has_time (size_t size);
-static uint64_t gompy_stale_begun;
+static uint64_t gompy_stale_begun, gompy_stale_time;
 
 static struct gompy_watched gompy_watches[GOMPY_WATCHED];
 static unsigned gompy_watch_count, gompy_watch_steps;
@@ -502,6 +503,7 @@ static void
 gompy_on_watch (int signo, siginfo_t *info, void *context)
 {
   int error = errno;
+  uint64_t begin = gompy_now (), before = gompy_stale_time;
   if (signo == SIGTRAP && gompy_trap_due && !gompy_stepping_count)
     {
       gompy_end_due_step (context);
@@ -539,6 +541,7 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
   else
     gompy_watch_fault (signo, info, context);
   gompy_watch_handles = 0;
+  gompy_stale_time = before + gompy_now () - begin + GOMPY_WATCH_SIGNAL;
   gompy_dispatch = gompy_watch_on != 0;
   errno = error;
 }
