@@ -20,9 +20,9 @@ from common import BIN, GOMPCC, checked, mean, run_as_command, save, timed
 from gpu_examples import SIZES, SOURCES
 
 FEW, RUNS = 5, 3
-MORE_S: Final = 2.0
+MORE_S: Final = 4.0
 """About so long a checked run with more rounds takes."""
-ROUNDS: Final = (10, 100)
+ROUNDS: Final = (10, 1000)
 """So many more at least, at most."""
 DEVICES: Final = {"MIC": "x86_64-intelmicemul-linux-gnu", "GPU": "nvptx-none"}
 WAYS: Final = {"plain": [], "check": ["--check"]}

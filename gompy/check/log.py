@@ -16,7 +16,8 @@ STACK: Final = 2 * REGISTERS.size
 CHANGED: Final = struct.Struct("<QQ")
 """A word of that which is no more as it was, and where."""
 FRAME: Final = Op.FRAME.value
-OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.BEHIND, Op.DATA, Op.FULL, Op.CLOSED))
+RESTED: Final = Op.RESTED.value
+OF_THE_LOG: Final = frozenset(op.value for op in (Op.MAPS, Op.BEHIND, Op.DATA, Op.FULL, Op.CLOSED, Op.RESTED))
 """Records that are no events.  Numbers, not members: a log has a million of records, and their comparisons are dear."""
 
 
@@ -92,6 +93,9 @@ class Log:
     data_start: int = 0
     data: bytes = b""
     full: bool = False
+    rested: int = 0  # constructs that were not followed, for want of time
+    constructs: int = 0  # if there are some of those: all
+    share: int = 0  # percent of the program's time that checks may take
     cut: bool = False  # it has ended before the program: no room on the disk
     frame: Frame | None = None  # the last one
     frames: dict[int, Frame] = field(default_factory=dict)  # of each thread
@@ -132,7 +136,10 @@ def read_more(log: Log, data: bytes) -> int:
                 )
             continue
         if op in OF_THE_LOG:
-            _take(log, op, start, size, body)
+            if op == RESTED:
+                log.rested, log.constructs, log.share = start, size, count
+            else:
+                _take(log, op, start, size, body)
             continue
         text = texts.get(what)
         if text is None:
@@ -147,7 +154,7 @@ def read_more(log: Log, data: bytes) -> int:
 def _changed(noted: bytes, words: bytes) -> bytes:
     """What a thread has noted of a frame, from what it had noted before; nothing where the log does not have that."""
     now = bytearray(noted)
-    for at, word in CHANGED.iter_unpack(words):
+    for at, word in CHANGED.iter_unpack(words[: len(words) // CHANGED.size * CHANGED.size]):
         if at > len(now) - 8:
             return b""
         now[at : at + 8] = word.to_bytes(8, "little")

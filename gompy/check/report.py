@@ -29,11 +29,15 @@ def _place(place: Place) -> dict[str, Any]:
     return {"file": place.file, "line": place.line}
 
 
-def as_json(findings: list[Finding], program: str, unchecked: str = "") -> dict[str, Any]:
-    """What ``--check-json`` writes; ``unchecked``: why nothing was checked, or nothing."""
+def as_json(findings: list[Finding], program: str, unchecked: str = "", rested: int = 0) -> dict[str, Any]:
+    """What ``--check-json`` writes.
+
+    ``unchecked``: why nothing was checked, or nothing; ``rested``: constructs that were not followed, for want of time.
+    """
     return {
         "program": program,
         "unchecked": unchecked,
+        "in_part": rested,
         "findings": [
             {
                 "kind": finding.kind,

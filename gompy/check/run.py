@@ -55,11 +55,17 @@ def report(path: str, program: str, files: Files) -> int:
         print(f"gompy run: --check: nothing was checked: regions ran on the host: {missed.why}", file=sys.stderr)
     if log.cut:
         print(f"gompy run: --check: {CUT}; what came later was not looked at", file=sys.stderr)
+    if log.rested:
+        print(
+            f"gompy run: --check: {log.rested} of {log.constructs} constructs were looked at in part, for checks to "
+            f"take at most {log.share}% of the program's time; all are with GOMPY_CHECK_SHARE=100",
+            file=sys.stderr,
+        )
     if log.full:
         print("gompy run: --check: the log was full; what came later was looked at in part", file=sys.stderr)
     if files.json:
         why = missed.why if missed is not None else CUT if log.cut else ""
-        _write(files.json, form.as_json(findings, program, why))
+        _write(files.json, form.as_json(findings, program, why, log.rested))
     if files.sarif:
         _write(files.sarif, form.as_sarif(findings, files.version))
     partial = log.cut or (missed is not None and not missed.asked)

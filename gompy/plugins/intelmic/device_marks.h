@@ -464,9 +464,11 @@ static void
 mic_change_guards (struct mic_guards *guards)
 {
   uint32_t head, tail;
+  uint64_t begin;
   if (mic_marks == NULL
       || __atomic_load_n (&guards->tail, __ATOMIC_ACQUIRE) == __atomic_load_n (&guards->head, __ATOMIC_ACQUIRE))
     return;
+  begin = gompy_now ();
   while (atomic_flag_test_and_set (&mic_marks_busy))
     sched_yield ();
   tail = __atomic_load_n (&guards->tail, __ATOMIC_ACQUIRE);
@@ -484,6 +486,7 @@ mic_change_guards (struct mic_guards *guards)
       __atomic_store_n (&guards->head, head + 1, __ATOMIC_RELEASE);
     }
   atomic_flag_clear (&mic_marks_busy);
+  __atomic_fetch_add (&guards->ns, gompy_now () - begin, __ATOMIC_RELAXED);
 }
 
 /* A region begins.  */

@@ -101,6 +101,7 @@ cdef extern from *:
       char preload[64];       /* library that the device process has before all others, empty: none */
       struct mic_idle idle[GUARD_IDLE]; /* see guards.pxi */
       unsigned oldest_idle, next_idle; /* numbers, modulo GUARD_IDLE */
+      int taken_as_set; /* new memory counts as written */
       uint64_t idle_bytes;
       pthread_mutex_t idle_lock;
       uint64_t words_begin, words_size; /* a room, and which of its blocks are free; see words.pxi */
@@ -185,6 +186,7 @@ cdef extern from *:
         mic_idle idle[256]
         unsigned oldest_idle
         unsigned next_idle
+        bint taken_as_set
         uint64_t idle_bytes
         pthread_mutex_t idle_lock
         uint64_t words_begin

@@ -167,6 +167,7 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
     cdef arena *a = &d.large if wanted > <uint64_t>LARGE_BLOCK else &d.small
     cdef arena_granule *run
     cdef int around
+    cdef bint known = own or d.taken_as_set
     cdef bint fresh, later = not own and d.marks != NULL and not d.control.exact
     if size > d.size:
         return ~<uint64_t>0
@@ -202,11 +203,11 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
             open_pages(d, offset, room, True)
         around = MIC_MARK_CLOSED if d.control.exact and not own else MIC_MARK_GOOD
         set_marks(d, offset, inside, around)
-        set_marks(d, start, size, MIC_MARK_GOOD if own else MIC_MARK_UNSET)
+        set_marks(d, start, size, MIC_MARK_GOOD if known else MIC_MARK_UNSET)
         set_marks(d, start + size, room - inside - size, around)
     if d.marks == NULL or own:
         mic_fill(d.memory + start, start, bytes, d.control.spread)
-    else:
+    elif not known:
         fill_new(&d.pages, start, bytes)
     return start
 

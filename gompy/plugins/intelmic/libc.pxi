@@ -14,8 +14,9 @@ from posix.unistd cimport (
     write)
 
 from gompy.native.atomics cimport (
-    ACQUIRE, RELAXED, RELEASE, SEQ_CST, add32, and32, cas32, cas64, clz64, ctz64, exchange32, load32, load64, load8,
-    or32, or64, store32, store64, store8)
+    ACQUIRE, RELAXED, RELEASE, SEQ_CST, add32, add64, and32, cas32, cas64, clz64, ctz64, exchange32, load32, load64,
+    load8, or32, or64, store32, store64, store8,
+)
 from gompy.native.clock cimport now_ns, process_ns, thread_ns
 from gompy.native.descriptors cimport (
     O_CREAT, O_EXCL, O_RDONLY, O_WRONLY, gompy_close_kept, gompy_close_on_exec, gompy_keep, gompy_kept,
@@ -163,6 +164,7 @@ cdef extern from "protocol.h":
         uint32_t tail
         uint32_t head
         uint32_t error
+        uint64_t ns
         mic_guard list[256]
     uint32_t MIC_OUTER_PAGES, MIC_OUTER_VARIABLES
     uint64_t MIC_OUTER_BYTES, MIC_OUTER_FREE

@@ -335,6 +335,19 @@ cdef public bint gompy_may_be_unset(int number, uintptr_t start, size_t size) no
     return in_arena(d, <void *>start, size) and may_be_unset(d, start - d.base, size)
 
 
+cdef public uint64_t gompy_check_spent(int number) noexcept nogil:
+    """Nanoseconds that checks have taken of the device's processors.  Not part of GCC's interface."""
+    return load64(&device_of(number).control.guards.ns, RELAXED)
+
+
+cdef public void gompy_check_less(int number, int less) noexcept nogil:
+    """There is no time to see what nothing has written of memory that is allocated next.
+
+    Not part of GCC's interface.
+    """
+    device_of(number).taken_as_set = less != 0 and device_of(number).control.exact == 0
+
+
 cdef public bint gompy_may_be_written(int number, uintptr_t start, size_t size) noexcept nogil:
     """Whether regions may have written some of the device's memory since its block was allocated.
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define MIC_MAGIC 0x43494d59504d4f47ull
-#define MIC_ABI 21u
+#define MIC_ABI 22u
 
 /* Launch slots 0..63; slot 64 carries commands to the device's main thread; in those from 65 on the workers of the
    queue say what they run.  */
@@ -211,6 +211,7 @@ struct mic_guards
   uint32_t head __attribute__ ((aligned (128)));
   uint32_t error; /* errno of a change that the kernel refused, until the host has told it */
   uint32_t stay_open; /* one was refused: pages may be open that should not be (page_marks.h) */
+  uint64_t ns;        /* that changes, and first accesses to pages, have taken */
   struct mic_guard list[MIC_GUARDS];
 };
 

@@ -24,7 +24,8 @@ static struct
 {
   unsigned count;     /* records that wait */
   int said;           /* they have been logged before, all that the construct says */
-  uint64_t pc;        /* where it is called */
+  uint64_t call;      /* of it */
+  uint64_t pc;        /* where that returns to, as was seen when it was logged */
   struct gompy_record records[GOMPY_AGAIN_RECORDS];
 } gompy_waiting;
 
@@ -33,7 +34,7 @@ static int
 gompy_may_come_again (void)
 {
   return gompy_again_wanted && __libc_single_threaded && gompy_is_logging () && gompy_frame_deferred == NULL
-         && gompy_waiting.count == 0;
+         && gompy_waiting.count == 0 && gompy_waiting.call != 0;
 }
 
 /* Log what waits, and before it the frame, in which WITHIN says that the thread still is.  */
@@ -48,7 +49,12 @@ gompy_say_again (int within)
   if (within)
     {
       gompy_frame_state = GOMPY_FRAME_NOTED;
-      gompy_log_found_frame (&f);
+      f.call = gompy_waiting.call;
+      if (gompy_log_found_frame (&f) == 0)
+        {
+          memset (&f, 0, sizeof f);
+          gompy_log_found_frame (&f);
+        }
     }
   else if (frame.where)
     {
@@ -111,14 +117,16 @@ gompy_before_record (const struct gompy_record *e, int payload)
   return 0;
 }
 
-/* The program's code runs next, unless INSIDE; OUTERMOST: a construct begins that is in no other.  */
+/* The program's code runs next, unless INSIDE; OUTERMOST: a construct begins that is in no other, by a CALL.  */
 static void
-gompy_end_again (int inside, int outermost)
+gompy_end_again (int inside, int outermost, uintptr_t call)
 {
   if (outermost && gompy_waiting.said)
     gompy_waiting.count = gompy_waiting.said = 0;
   else if (gompy_frame_state == GOMPY_FRAME_DUE && (inside || !gompy_waiting.said))
     gompy_say_again (1);
+  if (outermost)
+    gompy_waiting.call = call;
 }
 
 #endif

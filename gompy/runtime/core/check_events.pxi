@@ -3,6 +3,7 @@
 
 cdef extern from "core/check_log.h" nogil:
     int gompy_checking
+    bint gompy_rests
     enum:
         COPY_LOGGED_TO_DEVICE "GOMPY_LOGGED_TO_DEVICE"
         COPY_LOGGED_SAME "GOMPY_LOGGED_SAME"
@@ -15,7 +16,7 @@ cdef extern from "core/check_log.h" nogil:
                          uint64_t count, unsigned flags, const char *what, const char *name)
     void gompy_log_frame()
     bint gompy_again_wanted
-    void gompy_frame_changes(bint inside, bint outermost)
+    void gompy_frame_changes(bint inside, bint outermost, uintptr_t call)
     void *gompy_keep_frame()
     void gompy_in_frame(const void *kept)
     uintptr_t gompy_log_fault(uintptr_t pc)

@@ -60,6 +60,7 @@ struct gompy_frame
   uint64_t registers[2][GOMPY_KEPT_REGISTERS];  /* its own, and its caller's */
   uint64_t fault;  /* the instruction that has failed: its frame, or the first of the program's above it, is wanted */
   int passed;      /* that has been met */
+  uint64_t call;   /* or 0: in that call of the program's; below may be plugins' frames, and this library's again */
 };
 
 /* The program's code, without its libraries'.  */
@@ -83,6 +84,8 @@ gompy_find_program (struct dl_phdr_info *info, size_t size, void *data)
 static int
 gompy_is_other_frame (struct gompy_frame *f, uint64_t ip)
 {
+  if (f->call)
+    return ip - 1 != f->call;
   if (f->fault == 0)
     return ip - gompy_own.start < gompy_own.end - gompy_own.start;
   f->passed |= ip == f->fault;
@@ -267,6 +270,7 @@ gompy_log_one_frame (const struct gompy_frame *f, const void *stack, size_t n)
   int count = -1;
   if (!gompy_is_logging ())
     return;  /* a forked child: the lock may be anybody's */
+  gompy_before_record (&e, 1);
   memcpy (words, f->registers, sizeof f->registers);
   memcpy ((char *) words + sizeof f->registers, stack, n);
   thread = gompy_number_in_log ();
@@ -348,12 +352,12 @@ static void gompy_forget_hashed (void);
 #include "check_again.h"
 
 /* The program's code runs next, or has run until now; INSIDE: what comes is all of one construct; OUTERMOST: which
-   begins, and is in no other.  */
+   begins, and is in no other; CALL: of the program's, for it.  */
 static void
-gompy_frame_changes (int inside, int outermost)
+gompy_frame_changes (int inside, int outermost, uintptr_t call)
 {
   gompy_forget_hashed ();
-  gompy_end_again (inside, outermost);
+  gompy_end_again (inside, outermost, call);
   gompy_frame_state = inside ? GOMPY_FRAME_ONCE : GOMPY_FRAME_EACH;
 }
 

@@ -7,6 +7,7 @@
 #define GOMPY_CHECK_LOG_H
 
 #include "gompy/native/check_log.h"
+#include "gompy/native/clock.h"
 #include "gompy/native/descriptors.h"
 #include "gompy/native/file_size.h"
 #include "gompy/native/process_mark.h"
@@ -44,6 +45,10 @@ struct gompy_record
 #define GOMPY_DATA_LIMIT (4u << 20)
 
 static int gompy_checking;
+static int gompy_rests;           /* nothing is followed for now: check_rest.h */
+static uint64_t gompy_stale_time; /* that checks have taken, nanoseconds */
+static unsigned gompy_rest_share = 15;  /* percent of the program's time that they may take; GOMPY_CHECK_SHARE */
+static uint64_t gompy_constructs, gompy_constructs_rested;  /* outermost ones; those of them that were not followed */
 static struct gompy_written gompy_log_file;
 static struct gompy_process_mark gompy_log_process;
 static uint64_t gompy_log_written;
@@ -355,8 +360,10 @@ static void
 gompy_log_copy (int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
                 uintptr_t address, unsigned flags, uint64_t before)
 {
-  uint64_t hash = flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hash_copy (start, size)
+  uint64_t begin = gompy_now (), hash = gompy_rests && flags & GOMPY_LOGGED_TO_DEVICE ? begin /* differs from others */
+                  : flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hash_copy (start, size)
                   : before ? gompy_hash ((const void *) start, size) : 0;
+  gompy_stale_time += gompy_now () - begin;
   if (!(flags & GOMPY_LOGGED_TO_DEVICE) && before && hash == before)
     flags |= GOMPY_LOGGED_SAME;
   struct gompy_record e
@@ -426,6 +433,9 @@ gompy_end_checks (void)
 {
   if (!gompy_is_logging ())
     return;
+  if (gompy_constructs_rested)
+    gompy_log (GOMPY_EVENT_RESTED, 0, -1, NULL, NULL, gompy_constructs_rested, gompy_constructs, 0, gompy_rest_share,
+               0);
   dl_iterate_phdr (gompy_log_data, NULL);
   gompy_log_maps ();
   pthread_mutex_lock (&gompy_log_lock);

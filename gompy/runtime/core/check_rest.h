@@ -1,37 +1,56 @@
-/* `gompy run --check`: both sides of mappings are followed for a share of the program's time.
+/* `gompy run --check`: checks take a share of the program's time.
 
-   What that takes is measured (gompy_stale_time).  Beyond its share, and the first part of a second, nothing is watched,
-   kept or compared for some constructs, whatever they map; mappings themselves are logged all the same.  Then it begins
-   anew: what is mapped is taken as it is.  So a long program is followed for some constructs of each part of it; one that
-   does the same again and again does it within them, too.
+   What they take is measured, as far as that can be: gompy_stale_time, and what devices say.  Beyond the share, and the
+   first part of a second, constructs are not followed for a while: nothing is watched, kept or compared, and new memory
+   of a device counts as written.  What is mapped and launched is logged all the same.  Then it begins anew: what is
+   mapped is taken as it is.  So a long program is followed for some constructs of each part of it; one that does the
+   same again and again does it within them, too.
 
    Programs made with -foffload-check are followed throughout.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_REST_H
 #define GOMPY_CHECK_REST_H
 
-#define GOMPY_REST_SHARE 1000         /* one part in so many of the program's time */
-#define GOMPY_REST_FREE 0ull
-#define GOMPY_REST_SLICE 10000000ull  /* what is to be had before it begins anew */
-#define GOMPY_REST_CONSTRUCTS 6u    /* are followed then at least */
+/* Nanoseconds for each percent: to begin with, and what is to be had before it begins anew.  */
+#define GOMPY_REST_FREE 14000000ull
+#define GOMPY_REST_SLICE 600000ull
+#define GOMPY_REST_CONSTRUCTS 8u      /* are followed then at least */
 
-static int gompy_rests;             /* now */
-static int gompy_rests_never;       /* GOMPY_CHECK_SHARE=100 */
 static unsigned gompy_rest_followed;
-static uint64_t gompy_rest_count;   /* constructs that were not followed */
+static uint64_t gompy_rest_until;     /* it is of no use to ask before */
+static uint64_t (*gompy_devices_spent) (void);
 
-/* What of the program's time may go to this until now.  */
+/* How much of TIME the calling thread has had a processor: on a busy machine others have it in the midst of checks.  */
 static uint64_t
-gompy_rest_may (void)
+gompy_ran_of (uint64_t time)
 {
-  return GOMPY_REST_FREE + (gompy_now () - gompy_stale_begun) / GOMPY_REST_SHARE;
+  char text[64] = "";
+  unsigned long long ran = 0, waited = 0;
+  int fd = gompy_open ("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0)
+    return time;
+  if (read (fd, text, sizeof text - 1) > 0)
+    sscanf (text, "%llu %llu", &ran, &waited);
+  close (fd);
+  return ran ? (uint64_t) ((double) time * (double) ran / (double) (ran + waited)) : time;
 }
 
-/* An outermost construct has ended.  Whether the next ones are not to be followed.  */
+/* How much more checks may take until now, in nanoseconds.  */
+static int64_t
+gompy_rest_left (void)
+{
+  uint64_t may = (GOMPY_REST_FREE + (gompy_now () - gompy_stale_begun) / 100) * gompy_rest_share;
+  uint64_t spent = gompy_stale_time + gompy_devices_spent ();
+  if (spent > may)
+    spent = gompy_ran_of (spent);
+  return (int64_t) may - (int64_t) spent;
+}
+
+/* An outermost construct ends.  Whether the next ones are not to be followed.  */
 static int
 gompy_rest_is_due (void)
 {
-  return !gompy_rests && !gompy_rests_never && !gompy_access.hooked && !gompy_flights_begun ()
-         && ++gompy_rest_followed >= GOMPY_REST_CONSTRUCTS && gompy_stale_time > gompy_rest_may ();
+  return !gompy_rests && gompy_rest_share < 100 && !gompy_access.hooked && !gompy_flights_begun ()
+         && ++gompy_rest_followed >= GOMPY_REST_CONSTRUCTS && gompy_rest_left () < 0;
 }
 
 /* Follow nothing until there is time again.  */
@@ -56,15 +75,23 @@ gompy_begin_rest (void)
 static int
 gompy_rest_ends (void)
 {
+  int64_t lacks;
+  gompy_constructs++;
   if (!gompy_rests)
     return 0;
-  gompy_rest_count++;
-  if (gompy_stale_time + GOMPY_REST_SLICE > gompy_rest_may ())
-    return 0;
-  gompy_rest_count--;
-  gompy_rests = 0;
-  gompy_rest_followed = 0;
-  return 1;
+  if (gompy_rest_share && gompy_now () >= gompy_rest_until)
+    {
+      lacks = (int64_t) (GOMPY_REST_SLICE * gompy_rest_share) - gompy_rest_left ();
+      if (lacks < 0)
+        {
+          gompy_rests = 0;
+          gompy_rest_followed = 0;
+          return 1;
+        }
+      gompy_rest_until = gompy_now () + (uint64_t) lacks / gompy_rest_share * 100;
+    }
+  gompy_constructs_rested++;
+  return 0;
 }
 
 #endif

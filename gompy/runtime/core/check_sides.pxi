@@ -29,8 +29,8 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_need_held(uintptr_t begin, size_t size, bint writes)
     void gompy_stale_copies(int device, uintptr_t target, uintptr_t host, size_t size)
     void gompy_stop_tracking()
-    bint gompy_rests
-    bint gompy_rests_never
+    unsigned gompy_rest_share
+    uint64_t (*gompy_devices_spent)() noexcept nogil
     bint gompy_rest_is_due()
     bint gompy_rest_ends()
     void gompy_begin_rest()
@@ -137,12 +137,36 @@ cdef void track_globals(DeviceDescr *dev) noexcept nogil:
             break
         if node.ref_kind == REF_INFINITY and of_image(node) and node.host_end - node.host_start > 1:
             gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
-                            node.host_end - node.host_start, True, True, False)
+                            node.host_end - node.host_start, not has_rested, not has_rested, False)
     gompy_lock_release(&dev.lock)
 
 
+cdef bint has_rested  # the host has changed variables of images since these were loaded, or regions have
+
+
+cdef uint64_t devices_spent() noexcept nogil:
+    """What checks have taken of the devices' time, nanoseconds."""
+    cdef uint64_t spent = 0
+    cdef int i
+    for i in range(num_devices):
+        if devices[i].state == DEVICE_INITIALIZED:
+            spent += device_check_spent(&devices[i])
+    return spent
+
+
+cdef void begin_rest() noexcept nogil:
+    """The next constructs are not followed (check_rest.h)."""
+    global has_rested
+    cdef int i
+    has_rested = True
+    gompy_begin_rest()
+    for i in range(num_devices):
+        if devices[i].state == DEVICE_INITIALIZED:
+            device_check_less(&devices[i], True)
+
+
 cdef void follow_again() noexcept nogil:
-    """After a rest (check_rest.h): what is mapped is followed from here on, as it is.
+    """After a rest: what is mapped is followed from here on, as it is.
 
     Whether it was copied to its device is not known any more: the host's changes are not told before it is again.
     """
@@ -150,7 +174,10 @@ cdef void follow_again() noexcept nogil:
     cdef SplayNode *node
     cdef int i
     for i in range(num_devices):
-        if devices[i].state != DEVICE_INITIALIZED or not gompy_lock_try(&devices[i].lock):
+        if devices[i].state != DEVICE_INITIALIZED:
+            continue
+        device_check_less(&devices[i], False)
+        if not gompy_tracking or not gompy_lock_try(&devices[i].lock):
             continue
         place = all_ranges(&devices[i].mem_map)
         while True:
@@ -355,10 +382,11 @@ cdef bint is_held_for(const HookEvent *event) noexcept nogil:
 cdef void note_frame(const HookEvent *event) noexcept nogil:
     """Whether the program's code runs until the next event of this kind, or the runtime's for one construct."""
     if event.kind == HOOK_FALLBACK:
-        gompy_frame_changes(event.phase == PHASE_END, False)
+        gompy_frame_changes(event.phase == PHASE_END, False, 0)
     else:
         gompy_frame_changes(event.phase == PHASE_BEGIN or event.construct.outer != NULL,
-                            event.phase == PHASE_BEGIN and event.construct.outer == NULL)
+                            event.phase == PHASE_BEGIN and event.construct.outer == NULL,
+                            <uintptr_t> event.construct.where)
 
 
 cdef void note_on_host(const HookEvent *event) noexcept nogil:
@@ -379,21 +407,36 @@ cdef void end_watch() noexcept nogil:
     pthread_mutex_unlock(&gompy_stale_lock)
 
 
-cdef bint ends_rest(const HookEvent *event) noexcept nogil:
-    """Whether what this event begins is followed again."""
-    return event.kind == HOOK_CONSTRUCT and event.phase == PHASE_BEGIN and event.construct.outer == NULL and \
-        gompy_tracking and gompy_rest_ends()
+cdef void bound_time(const HookEvent *event) noexcept nogil:
+    """An outermost construct begins or ends: have the checks rest, or begin again (check_rest.h)."""
+    cdef uint64_t begin
+    pthread_mutex_lock(&gompy_stale_lock)
+    if event.phase == PHASE_BEGIN and gompy_rest_ends():
+        begin = gompy_now()
+        follow_again()
+        note_spent(begin)
+    elif event.phase == PHASE_END and gompy_rest_is_due():
+        begin_rest()
+    pthread_mutex_unlock(&gompy_stale_lock)
+
+
+cdef inline void note_spent(uint64_t begin) noexcept nogil:
+    """What has been done since then was for the checks."""
+    global gompy_stale_time
+    gompy_stale_time += gompy_now() - begin
 
 
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     """Both sides are compared at a construct's end yet, with the device's memory open."""
+    cdef bint outermost = event.kind == HOOK_CONSTRUCT and event.construct.outer == NULL
+    if outermost:
+        bound_time(event)
     follow_side(event)
-    if event.kind == HOOK_CONSTRUCT and event.phase == PHASE_END and event.construct.outer == NULL:
+    if outermost and event.phase == PHASE_END:
         release_held()
 
 
 cdef void follow_side(HookEvent *event) noexcept nogil:
-    global gompy_stale_time
     cdef uint64_t begin
     cdef bint beside
     if event.kind == HOOK_CONSTRUCT or event.kind == HOOK_FALLBACK:
@@ -424,19 +467,15 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
     if not gompy_tracking and not beside:
         return
     begin = gompy_now()
-    if gompy_rests and ends_rest(event):
-        follow_again()
     if event.kind == HOOK_CONSTRUCT:
         pthread_mutex_lock(&gompy_stale_lock)
         gompy_stale_construct(event.phase == PHASE_BEGIN, is_held_for(event))
         pthread_mutex_unlock(&gompy_stale_lock)
         if event.construct.outer != NULL or event.phase == PHASE_BEGIN:
-            gompy_stale_time += gompy_now() - begin
+            note_spent(begin)
             return
     pthread_mutex_lock(&gompy_stale_lock)
     if event.kind == HOOK_CONSTRUCT:
-        if gompy_tracking and gompy_rest_is_due():
-            gompy_begin_rest()
         gompy_stale_watch()
     elif not gompy_tracking:
         pass
@@ -458,15 +497,33 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
         else:
             gompy_stale_copied(event.device, event.target, event.host, event.size, event.detail == COPY_TO_DEVICE,
                                event.construct != NULL)
-    gompy_stale_time += gompy_now() - begin
+    note_spent(begin)
     pthread_mutex_unlock(&gompy_stale_lock)
+
+
+cdef extern from "<stdlib.h>" nogil:
+    long strtol(const char *text, char **end, int base)
+
+
+cdef unsigned check_share(unsigned share) noexcept nogil:
+    """Percent of the program's time that checks may take, by GOMPY_CHECK_SHARE."""
+    cdef const char *text = secure_getenv(b"GOMPY_CHECK_SHARE")
+    cdef char *end
+    cdef long given
+    if text == NULL or not text[0]:
+        return share
+    given = strtol(text, &end, 10)
+    if end[0] or given < 0 or given > 100:
+        gompy_note(b"GOMPY_CHECK_SHARE=%s: a share of the program's time is a number from 0 to 100 (percent)", text)
+        return share
+    return <unsigned> given
 
 
 cdef void follow_sides() noexcept nogil:
     """The run is checked."""
     global gompy_peek, gompy_is_looked_at, gompy_mark, gompy_left, gompy_find_unset, gompy_tracking, gompy_stale_begun
     global gompy_hash_target, gompy_release_held, gompy_may_be_written, gompy_new_contents
-    global gompy_may_be_unset
+    global gompy_may_be_unset, gompy_devices_spent, gompy_rest_share
     gompy_peek = peek_side
     gompy_release_held = release_held
     gompy_hash_target = hash_side
@@ -475,9 +532,11 @@ cdef void follow_sides() noexcept nogil:
     gompy_may_be_unset = is_unset_side
     gompy_new_contents = new_side
     gompy_mark = mark_side
+    gompy_devices_spent = devices_spent
     gompy_left = left_side
     gompy_find_unset = unset_side
     gompy_stale_begun = gompy_now()
+    gompy_rest_share = check_share(gompy_rest_share)
     gompy_tracking = 1
     gompy_stale_hear()
     if gompy_subscribe(HOOK_CONSTRUCT | HOOK_FALLBACK | HOOK_MAP | HOOK_COPY | HOOK_LAUNCH | HOOK_DEVICE | HOOK_ALLOC |

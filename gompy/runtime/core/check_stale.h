@@ -39,8 +39,8 @@
 #define GOMPY_SMALL 16384u       /* compared sooner than watched: closing pages, and an access to them, cost more */
 #define GOMPY_STEADY_LOOKS 6u
 #define GOMPY_NEAR (16ull << 20)
-#define GOMPY_TIME_SHARE 6       /* of the program's time, after the first part of a second */
-#define GOMPY_TIME_FREE 100000000ull
+#define GOMPY_TIME_SHARE 4       /* of the time, after the first part of a second; beside check_rest.h's */
+#define GOMPY_TIME_FREE 400000000ull
 
 /* What is known of GOMPY_PART bytes of a range.  */
 #define GOMPY_PART_SAME 1    /* the host's contents are those that `stale` was made of */
@@ -93,7 +93,7 @@ typedef int (*gompy_mark_fn) (int device, uintptr_t target, unsigned char *stale
 
 static struct gompy_tracked *gompy_tracks[GOMPY_TRACKED];
 static unsigned gompy_track_count;
-static uint64_t gompy_tracked_bytes, gompy_stale_time;
+static uint64_t gompy_tracked_bytes;
 static int gompy_tracking;
 static pthread_mutex_t gompy_stale_lock = PTHREAD_MUTEX_INITIALIZER;
 static gompy_peek_fn gompy_peek;

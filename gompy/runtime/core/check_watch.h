@@ -87,7 +87,7 @@ static int gompy_read_host (void *to, uintptr_t from, size_t size);
 static unsigned char *gompy_part;
 static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
 static int gompy_has_time (size_t size);
-static uint64_t gompy_stale_begun, gompy_stale_time;
+static uint64_t gompy_stale_begun;
 
 static struct gompy_watched gompy_watches[GOMPY_WATCHED];
 static unsigned gompy_watch_count, gompy_watch_steps;
@@ -344,12 +344,19 @@ gompy_meets_closed (uintptr_t begin, size_t size)
   return 0;
 }
 
+/* Nanoseconds.  The program's own clock_gettime is not called while it is watched.  */
+static uint64_t
+gompy_raw_time (clockid_t clock)
+{
+  struct timespec t = { 0, 0 };
+  gompy_raw_call (SYS_clock_gettime, clock, (long) &t, 0, 0, 0, 0);
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
 static uint64_t
 gompy_processor_time (void)
 {
-  struct timespec t = { 0, 0 };
-  gompy_raw_call (SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, (long) &t, 0, 0, 0, 0);
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+  return gompy_raw_time (CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* How many steps may be made now.  */
@@ -503,7 +510,7 @@ static void
 gompy_on_watch (int signo, siginfo_t *info, void *context)
 {
   int error = errno;
-  uint64_t begin = gompy_now (), before = gompy_stale_time;
+  uint64_t begin = gompy_raw_time (CLOCK_MONOTONIC), before = gompy_stale_time;
   if (signo == SIGTRAP && gompy_trap_due && !gompy_stepping_count)
     {
       gompy_end_due_step (context);
@@ -541,7 +548,9 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
   else
     gompy_watch_fault (signo, info, context);
   gompy_watch_handles = 0;
-  gompy_stale_time = before + gompy_now () - begin + GOMPY_WATCH_SIGNAL;
+  if (signo == SIGSYS)  /* the call that is made may be a long sleep of the program's */
+    begin = gompy_raw_time (CLOCK_MONOTONIC);
+  gompy_stale_time = before + gompy_raw_time (CLOCK_MONOTONIC) - begin + GOMPY_WATCH_SIGNAL;
   gompy_dispatch = gompy_watch_on != 0;
   errno = error;
 }

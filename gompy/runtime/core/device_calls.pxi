@@ -205,6 +205,17 @@ cdef bint device_hold(DeviceDescr *dev, bint on) noexcept nogil:
     return dev.ops.hold_memory != NULL and dev.ops.hold_memory(dev.target_id, on)
 
 
+cdef uint64_t device_check_spent(DeviceDescr *dev) noexcept nogil:
+    """Nanoseconds that checks have taken there; 0: that is not known."""
+    return dev.ops.check_spent(dev.target_id) if dev.ops.check_spent != NULL else 0
+
+
+cdef void device_check_less(DeviceDescr *dev, bint less) noexcept nogil:
+    """Whether there is no time to see what nothing has written of memory that is allocated next."""
+    if dev.ops.check_less != NULL:
+        dev.ops.check_less(dev.target_id, less)
+
+
 cdef bint device_peek(DeviceDescr *dev, void *to, const void *what, size_t size) noexcept nogil:
     """Look at the device's memory: no event of the program's."""
     return dev.ops.dev2host(dev.target_id, to, what, size)

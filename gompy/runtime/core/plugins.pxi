@@ -119,6 +119,8 @@ cdef void find_checks(void *handle, PluginOps *ops) noexcept nogil:
     ops.new_contents = <ops_stale_fn> dlsym(handle, b"gompy_new_contents")
     ops.use_memory = <ops_use_fn> dlsym(handle, b"gompy_use_memory")
     ops.hold_memory = <ops_hold_fn> dlsym(handle, b"gompy_hold_memory")
+    ops.check_spent = <ops_spent_fn> dlsym(handle, b"gompy_check_spent")
+    ops.check_less = <ops_less_fn> dlsym(handle, b"gompy_check_less")
 
 
 cdef bint load_plugin(const char *name, PluginOps *ops, unsigned *caps, bint asked_for) noexcept nogil:

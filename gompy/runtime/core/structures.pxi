@@ -146,6 +146,8 @@ ctypedef c_bool (*ops_guard_fn)(int n, uintptr_t start, size_t size) noexcept no
 ctypedef c_bool (*ops_written_fn)(int n, uintptr_t start, size_t size) noexcept nogil
 ctypedef c_bool (*ops_stale_fn)(int n, uintptr_t start, unsigned char *stale, size_t size) noexcept nogil
 ctypedef c_bool (*ops_hold_fn)(int n, int on) noexcept nogil
+ctypedef void (*ops_less_fn)(int n, int on) noexcept nogil
+ctypedef uint64_t (*ops_spent_fn)(int n) noexcept nogil
 ctypedef void (*memory_user_fn)(const void *memory, size_t size, void *data) noexcept nogil
 ctypedef c_bool (*ops_use_fn)(int n, uintptr_t start, size_t size, memory_user_fn use, void *data) noexcept nogil
 ctypedef size_t (*ops_extent_fn)(int n, const void *p) noexcept nogil
@@ -221,6 +223,8 @@ cdef struct PluginOps:
     ops_stale_fn new_contents  # gompy_new_contents, or NULL
     ops_use_fn use_memory  # gompy_use_memory, or NULL
     ops_hold_fn hold_memory  # gompy_hold_memory, or NULL
+    ops_spent_fn check_spent  # gompy_check_spent and gompy_check_less, or NULL
+    ops_less_fn check_less
     ops_acc_exec_fn acc_exec
     ops_acc_async_exec_fn acc_async_exec
     ops_create_fn acc_create_thread_data

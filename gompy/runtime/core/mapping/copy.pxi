@@ -163,7 +163,7 @@ cdef int copy_checked(DeviceDescr *dev, SplayNode *key, uintptr_t host, size_t s
         return copy_to_device(dev, device_address(key, host), <void *> host, size, stage)
     if is_constant(host):
         return 0
-    if not device_has_same(dev, device_address(key, host), <void *> host, size, &same):
+    if not gompy_rests and not device_has_same(dev, device_address(key, host), <void *> host, size, &same):
         before = gompy_hash(<void *> host, size)
     if same:
         begin_copy(dev, False, <void *> host, size)
