@@ -17,8 +17,18 @@
 
 static int gompy_again_wanted;
 
-/* What constructs have said, and how often.  */
-static struct { uint64_t hash, pc; unsigned times; } gompy_again_known[GOMPY_AGAIN_KNOWN];
+struct gompy_said
+{
+  uint64_t hash;   /* of what a construct has said */
+  uint64_t pc;     /* where its call returns to */
+  unsigned times;
+};
+
+static struct
+{
+  struct gompy_said known[GOMPY_AGAIN_KNOWN];
+  struct gompy_record records[GOMPY_AGAIN_RECORDS];  /* that wait */
+} *gompy_again_room;
 
 static struct
 {
@@ -26,14 +36,15 @@ static struct
   int said;           /* they have been logged before, all that the construct says */
   uint64_t call;      /* of it */
   uint64_t pc;        /* where that returns to, as was seen when it was logged */
-  struct gompy_record records[GOMPY_AGAIN_RECORDS];
 } gompy_waiting;
 
 /* Whether a construct that begins may say what it has said before.  */
 static int
 gompy_may_come_again (void)
 {
-  return gompy_again_wanted && __libc_single_threaded && gompy_is_logging () && gompy_frame_deferred == NULL
+  if (gompy_again_room == NULL && gompy_again_wanted)
+    gompy_again_room = gompy_check_room (sizeof *gompy_again_room);
+  return gompy_again_room != NULL && __libc_single_threaded && gompy_is_logging () && gompy_frame_deferred == NULL
          && gompy_waiting.count == 0 && gompy_waiting.call != 0;
 }
 
@@ -58,11 +69,11 @@ gompy_say_again (int within)
     }
   else if (frame.where)
     {
-      frame.thread = gompy_waiting.records[0].thread;
+      frame.thread = gompy_again_room->records[0].thread;
       gompy_log2 (&frame, f.registers, sizeof f.registers, NULL, 0);
     }
   for (unsigned i = 0; i < count; i++)
-    gompy_log2 (&gompy_waiting.records[i], NULL, 0, NULL, 0);
+    gompy_log2 (&gompy_again_room->records[i], NULL, 0, NULL, 0);
   return f.pc;
 }
 
@@ -70,19 +81,19 @@ gompy_say_again (int within)
 static void
 gompy_all_again (void)
 {
-  uint64_t hash = gompy_hash (gompy_waiting.records, gompy_waiting.count * sizeof gompy_waiting.records[0]);
-  unsigned place = (unsigned) (hash % GOMPY_AGAIN_KNOWN);
-  if (gompy_again_known[place].hash != hash)
-    gompy_again_known[place].times = 0;
-  if (gompy_again_known[place].times == GOMPY_AGAIN_TIMES)
+  uint64_t hash = gompy_hash (gompy_again_room->records, gompy_waiting.count * sizeof gompy_again_room->records[0]);
+  struct gompy_said *said = &gompy_again_room->known[hash % GOMPY_AGAIN_KNOWN];
+  if (said->hash != hash)
+    said->times = 0;
+  if (said->times == GOMPY_AGAIN_TIMES)
     {
       gompy_waiting.said = 1;
-      gompy_waiting.pc = gompy_again_known[place].pc;
+      gompy_waiting.pc = said->pc;
       return;
     }
-  gompy_again_known[place].hash = hash;
-  gompy_again_known[place].times++;
-  gompy_again_known[place].pc = gompy_say_again (1);
+  said->hash = hash;
+  said->times++;
+  said->pc = gompy_say_again (1);
 }
 
 /* A record without payload is about to be logged.  Whether it waits.  */
@@ -95,8 +106,8 @@ gompy_waits_again (const struct gompy_record *e)
           && (e->op != GOMPY_EVENT_ENTRY
               || e->flags & (GOMPY_ENTRY_NEW | GOMPY_ENTRY_ATTACH | GOMPY_ENTRY_UNMAPPED))))
     return 0;
-  gompy_waiting.records[gompy_waiting.count] = *e;
-  gompy_waiting.records[gompy_waiting.count++].thread = gompy_number_in_log ();
+  gompy_again_room->records[gompy_waiting.count] = *e;
+  gompy_again_room->records[gompy_waiting.count++].thread = gompy_number_in_log ();
   if (launch)
     gompy_all_again ();
   return 1;

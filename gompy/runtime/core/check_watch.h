@@ -89,7 +89,7 @@ static int gompy_is_harmless (uintptr_t begin, uintptr_t end);
 static int gompy_has_time (size_t size);
 static uint64_t gompy_stale_begun;
 
-static struct gompy_watched gompy_watches[GOMPY_WATCHED];
+static struct gompy_watched *gompy_watches;  /* and gompy_helds: made with the first watch */
 static unsigned gompy_watch_count, gompy_watch_steps;
 static volatile unsigned char gompy_dispatch;  /* 1: system calls come here */
 static int gompy_watch_ready;  /* 1, or -1: impossible */

@@ -33,7 +33,13 @@ static struct
   char stack[GOMPY_WATCH_STACK];
   unsigned short steps[GOMPY_WATCHED_PAGES];
   unsigned char writes[GOMPY_WATCHED_PAGES];
+  struct gompy_watched watches[GOMPY_WATCHED];
+  struct gompy_held helds[GOMPY_WATCHED], knowns[GOMPY_WATCHED];
 } *gompy_watch_room;
+
+/* What was watched last.  Until the program may have set a handler it cannot have changed what is mapped there,
+   either: both are system calls, and those end the watch.  */
+static struct gompy_held *gompy_knowns;
 
 static int
 gompy_prepare_watch (void)
@@ -47,6 +53,9 @@ gompy_prepare_watch (void)
   gompy_watch_room = gompy_check_room (sizeof *gompy_watch_room);
   if (gompy_watch_room == NULL)
     return 0;
+  gompy_watches = gompy_watch_room->watches;
+  gompy_helds = gompy_watch_room->helds;
+  gompy_knowns = gompy_watch_room->knowns;
   own.ss_sp = gompy_watch_room->stack;
   dl_iterate_phdr (gompy_find_program, NULL);
   if (gompy_own.end == 0 || (uintptr_t) gompy_watch_return - gompy_own.start >= gompy_own.end - gompy_own.start)
@@ -345,10 +354,6 @@ gompy_watchable (struct gompy_maps *maps, uintptr_t begin, uintptr_t end)
     }
   return at < end ? at : end;
 }
-
-/* What was watched last.  Until the program may have set a handler it cannot have changed what is mapped there,
-   either: both are system calls, and those end the watch.  */
-static struct gompy_held gompy_knowns[GOMPY_WATCHED];
 
 static int
 gompy_is_known (uintptr_t begin, uintptr_t end)

@@ -24,7 +24,7 @@ struct gompy_held
   int access;
 };
 
-static struct gompy_held gompy_helds[GOMPY_WATCHED];  /* in order of their addresses */
+static struct gompy_held *gompy_helds;  /* in order of their addresses */
 static volatile unsigned gompy_held_count;
 static int gompy_watch_holds = 1; /* constructs leave closed what they may, as far as is known */
 static int gompy_watch_single;  /* no other thread was there when the watch began */
