@@ -181,9 +181,11 @@ cdef public int gompy_shadow_unset(CUdeviceptr address, uint8_t *unset, size_t s
 cdef public int gompy_hold_gate(int on) noexcept nogil:
     """What is done with device memory from here on, until the next call with 0, may leave it open to the program, as
     each change of that takes long.  Not part of CUDA: for GOMPY_CHECK, of a runtime whose construct runs.  It is
-    ERROR_HOST_MEMORY_ALREADY_REGISTERED where kernels may come to memory of the program's own."""
+    ERROR_HOST_MEMORY_ALREADY_REGISTERED where kernels may come to memory that the program has,
+    too: registered, pinned or managed."""
     hold_gate(on)
-    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED if load32(&host_ranges.count, RELAXED) else CUDA_SUCCESS
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED if load32(&host_ranges.count, RELAXED) or \
+        load32(&host_reaches, RELAXED) else CUDA_SUCCESS
 
 
 cdef public int gompy_keep_open(CUdeviceptr address) noexcept nogil:

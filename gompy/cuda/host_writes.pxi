@@ -11,6 +11,7 @@ cdef struct unset_copy:
 
 cdef unset_copy *unset_copies  # none meets another; guarded by memory_lock
 cdef uint32_t unset_copy_count
+cdef uint32_t host_reaches       # there is such memory, or has been; kernels have it at its address
 
 cdef extern from *:
     """

@@ -143,6 +143,8 @@ cdef block *area_alloc(area *a, uint64_t length, uint64_t align, uint32_t use, v
     if n == NULL:
         return NULL
     n.use = use
+    if use == HOST_MEMORY or use == MANAGED:
+        store32(&host_reaches, True, RELEASE)
     n.owner = owner
     n.length = length
     n.flags = 0

@@ -70,6 +70,38 @@ int main (void)
 }
 """
 
+SHARED = r"""
+#include <stdio.h>
+#include <dlfcn.h>
+enum { n = 200000 };
+int main (int argc, char **argv)
+{
+  int dummy = 0, sum = 0, *own = NULL;
+  #pragma omp target map(tofrom: dummy)
+  dummy++;
+  void *driver = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  int (*pinned) (void *, size_t) = (int (*) (void *, size_t)) dlsym (driver, "cuMemAllocHost_v2");
+  int (*managed) (void *, size_t, unsigned) = (int (*) (void *, size_t, unsigned)) dlsym (driver, "cuMemAllocManaged");
+  if (pinned == NULL || managed == NULL || ALLOCATE != 0)
+    return 2;
+  for (int i = 0; i < n; i++)
+    own[i] = 3;
+  int *a = own;
+  #pragma omp target enter data map(to: a[:n])
+  for (int turn = 0; turn < 3; turn++)
+    {
+      #pragma omp target map(a[:0])
+      for (int i = 0; i < n; i++)
+        a[i] = turn;
+      #pragma omp target is_device_ptr(own) map(from: sum)
+      sum = own[n / 2] + own[n / 3];
+    }
+  printf ("%d\n", sum);
+  #pragma omp target exit data map(delete: a[:n])
+  FREE
+}
+"""
+
 STACK = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +149,21 @@ def test_what_kernels_may_come_to_is_open(tmp_path: Path) -> None:
     """The program has registered its array, and kernels use it at its address."""
     done = check(tmp_path, "nvptx", REGISTERED)
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("allocate", "free"),
+    [
+        ("pinned (&own, n * sizeof (int))", "cuMemFreeHost"),
+        ("managed (&own, n * sizeof (int), 1)", "cuMemFree_v2"),
+    ],
+    ids=["pinned", "managed"],
+)
+def test_what_the_host_and_kernels_both_have_is_open(tmp_path: Path, allocate: str, free: str) -> None:
+    """The program maps such memory, and kernels use it at its own address, too."""
+    freed = f'return ((int (*) (void *)) dlsym (driver, "{free}")) (own);'
+    done = check(tmp_path, "nvptx", SHARED.replace("ALLOCATE", allocate).replace("FREE", freed))
+    assert (done.returncode, done.stdout) == (0, "6\n"), done.stderr
 
 
 def test_pages_of_the_frames_of_a_construct_itself(tmp_path: Path) -> None:
