@@ -9,7 +9,7 @@ cdef struct unset_copy:
     uint64_t start, size
     uint8_t *bytes             # behind this
 
-cdef unset_copy *unset_copies  # none meets another; guarded by memory_lock
+cdef unset_copy *unset_copies  # one for a block of the host's at most; guarded by memory_lock
 cdef uint32_t unset_copy_count
 cdef uint32_t host_reaches       # there is such memory, or has been; kernels have it at its address
 
@@ -46,38 +46,40 @@ cdef void drop_unset_copies(uint64_t address, uint64_t size) noexcept nogil:
             at = &c.next
 
 
-cdef unset_copy *room_for_copy(uint64_t address, uint64_t size) noexcept nogil:
-    """Where a copy's bytes are to be kept, with those of others that it meets; NULL: no memory.  With memory_lock
-    held."""
+cdef unset_copy *room_for_copy(block *n, uint64_t address, uint64_t size) noexcept nogil:
+    """Where the bytes of a copy to such a block are to be kept, with the others of the block: it may get one line by
+    line.  Between them it is written, and nobody looks at what is there.  NULL: no memory.  With memory_lock held."""
     global unset_copies, unset_copy_count
     cdef uint64_t start = address, end = address + size
     cdef unset_copy *c = unset_copies
     cdef unset_copy *joined
-    while c != NULL:
-        if c.start <= address and address + size <= c.start + c.size:
-            return c
-        if c.start < address + size and address < c.start + c.size:
-            start, end = min(start, c.start), max(end, c.start + c.size)
+    while c != NULL and c.start - n.start >= n.length:
         c = c.next
+    if c != NULL:
+        if c.start <= start and end <= c.start + c.size:
+            return c
+        # With room for as much again: the next one is mostly beside it.
+        if end > c.start + c.size:
+            end = max(end, min(c.start + 2 * c.size, n.start + n.length))
+        if start < c.start:
+            start = min(start, max(c.start - c.size, n.start))
+        start, end = min(start, c.start), max(end, c.start + c.size)
     joined = <unset_copy *>malloc(sizeof(unset_copy) + end - start)
     if joined == NULL:
         return NULL
     joined.start, joined.size, joined.bytes = start, end - start, <uint8_t *>(joined + 1)
-    c = unset_copies
-    while c != NULL:
-        if c.start < address + size and address < c.start + c.size:
-            memcpy(joined.bytes + (c.start - start), c.bytes, c.size)
-        c = c.next
-    drop_unset_copies(address, size)
+    if c != NULL:
+        memcpy(joined.bytes + (c.start - start), c.bytes, c.size)
+        drop_unset_copies(c.start, c.size)
     joined.next = unset_copies
     unset_copies = joined
     unset_copy_count += 1
     return joined
 
 
-cdef void keep_unset_copy(gpu *g, uint64_t address, uint64_t size) noexcept nogil:
+cdef void keep_unset_copy(gpu *g, block *n, uint64_t address, uint64_t size) noexcept nogil:
     """Such memory has a copy, and its marks.  With memory_lock held."""
-    cdef unset_copy *c = room_for_copy(address, size)
+    cdef unset_copy *c = room_for_copy(n, address, size)
     if c != NULL:
         memcpy(c.bytes + (address - c.start), <const void *>address, size)
     else:

@@ -21,7 +21,7 @@ cdef void note_unset_copy(gpu *g, uint64_t address, uint64_t size) noexcept nogi
     pthread_mutex_lock(&memory_lock)
     n = block_at(address, NULL, NULL)
     if n != NULL and (n.use == HOST_MEMORY or n.use == MANAGED):
-        keep_unset_copy(g, address, size)
+        keep_unset_copy(g, n, address, size)
     pthread_mutex_unlock(&memory_lock)
 
 

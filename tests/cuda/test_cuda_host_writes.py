@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from ctypes import byref, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 
@@ -107,6 +108,22 @@ def test_copies_that_meet(shared: Shared) -> None:
     expected = bytearray([0] * 50 + [1] * 400 + [0] * 50)
     expected[60:63] = expected[300:303] = bytes(3)
     assert shared.unset(shared.host, 500) == bytes(expected)
+
+
+@pytest.mark.parametrize("lines", [range(0, 40), range(39, -1, -1), [20, 3, 35, 4, 34, 0, 39]])
+def test_lines_that_are_copied_one_by_one(shared: Shared, lines: Iterable[int]) -> None:
+    """In any order; between them is what the host has written."""
+    shared.host = shared.new()
+    expected = bytearray(SIZE)
+    for line in lines:
+        at = line * (SIZE // 40)
+        shared.move(shared.host + at, shared.blank + at, 1000)
+        shared.write(at + 200, 10)
+        shared.write(at + 1000, 10)
+        expected[at : at + 1000] = bytes([1] * 200 + [0] * 10 + [1] * 790)
+    assert shared.unset(shared.host, SIZE) == bytes(expected)
+    shared.write(0, SIZE)
+    assert shared.unset(shared.host, SIZE) == bytes(SIZE)
 
 
 def test_a_block_that_comes_in_the_place_of_one(shared: Shared) -> None:
