@@ -49,6 +49,9 @@ class Tail:
         written, _ = LENGTHS.unpack(os.pread(self.fd, LENGTHS.size, 0))
         with open(self.log, "r+b") as file:
             file.seek(written)
-            begun = left.startswith(file.read())
+            there = file.read()
+            if there.startswith(left):  # and a part of the record that was next
+                return
+            begun = left.startswith(there)
             file.seek(written if begun else 0, os.SEEK_SET if begun else os.SEEK_END)
             file.write(left)

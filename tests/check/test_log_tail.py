@@ -132,3 +132,16 @@ def test_what_was_being_written_stands_once(tmp_path: Path, written: int) -> Non
     tail.append()
     tail.close()
     assert log.read_bytes() == before + left
+
+
+def test_what_was_written_stands_once_with_a_part_of_what_came_next(tmp_path: Path) -> None:
+    """The process was killed between its write of a full buffer, whose last record is cut, and its word of that."""
+    log = tmp_path / "log"
+    tail = Tail(str(log))
+    before, left, part = bytes(range(100, 110)), bytes(range(100)), b"part"
+    log.write_bytes(before + left + part)
+    os.pwrite(tail.fd, b"\1" * 8 + LENGTHS.pack(10, 110)[8:], 0)
+    os.pwrite(tail.fd, left + part + bytes(ROOM - 104), HEAD)
+    tail.append()
+    tail.close()
+    assert log.read_bytes() == before + left + part
