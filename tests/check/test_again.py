@@ -77,3 +77,47 @@ def test_what_the_program_reads_after_the_loop_is_told(program: Path) -> None:
     )
     assert run.returncode == 86, run.stderr
     assert "again.c:16: error: the host reads others (byte 12 of 32)" in run.stderr, run.stderr
+
+
+LAST = """
+#include <stdlib.h>
+static int a[1000], b[1000], c[1000];
+static void one (void)
+{
+  #pragma omp target map(alloc: a)
+  a[3]++;
+}
+static void two (void)
+{
+  #pragma omp target map(alloc: b)
+  b[3]++;
+}
+int main (int argc, char **argv)
+{
+  int times = atoi (argv[1]), sum;
+  #pragma omp target enter data map(to: a, b, c)
+  for (int i = 0; i < times; i++)
+    one ();
+  for (int i = 0; i < times; i++)
+    two ();
+  for (int i = 0; i < times; i++)
+    {
+      one ();
+      #pragma omp target update to(c)
+    }
+  sum = a[3];
+  #pragma omp target exit data map(release: a, b, c)
+  return sum > 1000;
+}
+"""
+
+
+@pytest.mark.parametrize("times", ["2", "20"])
+def test_the_last_region_is_told_where_it_was_left_out(tmp_path: Path, times: str) -> None:
+    """Of those that were logged the other one was the last."""
+    (tmp_path / "last.c").write_text(LAST)
+    subprocess.run([str(BIN / "gompcc"), "-g", "-fopenmp", "last.c"], cwd=tmp_path, check=True)
+    command = [str(BIN / "gompy"), "run", "--check", str(tmp_path / "a.out"), times]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "last.c:27: error: the host reads a (byte 12 of 4000)" in run.stderr, run.stderr
+    assert "last.c:6: note: the last region on device 0" in run.stderr, run.stderr

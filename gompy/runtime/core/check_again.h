@@ -38,6 +38,11 @@ static struct
   uint64_t pc;        /* where that returns to, as was seen when it was logged */
 } gompy_waiting;
 
+/* The last region that was left out, unless another has been logged since: a finding of the host's tells which region
+   was the last.  It is logged as of a thread that there is not, for the frames of the others to stay as they are.  */
+static struct { struct gompy_record launch; uint64_t pc; } gompy_left_out;
+#define GOMPY_AGAIN_THREAD UINT32_MAX
+
 /* Whether a construct that begins may say what it has said before.  */
 static int
 gompy_may_come_again (void)
@@ -46,6 +51,32 @@ gompy_may_come_again (void)
     gompy_again_room = gompy_check_room (sizeof *gompy_again_room);
   return gompy_again_room != NULL && __libc_single_threaded && gompy_is_logging () && gompy_frame_deferred == NULL
          && gompy_waiting.count == 0 && gompy_waiting.call != 0;
+}
+
+/* What waits is not logged; its last record is the region's.  */
+static void
+gompy_leave_out (void)
+{
+  gompy_left_out.launch = gompy_waiting.records[gompy_waiting.count - 1];
+  gompy_left_out.pc = gompy_waiting.pc;
+  gompy_waiting.count = gompy_waiting.said = 0;
+}
+
+/* Log the last region, if that was left out.  */
+static void
+gompy_say_left_out (void)
+{
+  static const uint64_t registers[2][GOMPY_KEPT_REGISTERS];
+  struct gompy_record launch = gompy_left_out.launch,
+                      frame = { .op = GOMPY_EVENT_FRAME, .device = -1, .thread = GOMPY_AGAIN_THREAD,
+                                .where = gompy_left_out.pc };
+  if (launch.op == 0)
+    return;
+  gompy_left_out.launch.op = 0;
+  launch.thread = GOMPY_AGAIN_THREAD;
+  if (frame.where)
+    gompy_log2 (&frame, registers, sizeof registers, NULL, 0);
+  gompy_log2 (&launch, NULL, 0, NULL, 0);
 }
 
 /* Log what waits, and before it the frame, in which WITHIN says that the thread still is.  */
@@ -125,6 +156,10 @@ gompy_before_record (const struct gompy_record *e, int payload)
     }
   else if (gompy_waiting.count)
     gompy_say_again (0);
+  if (e->op == GOMPY_EVENT_LAUNCH)
+    gompy_left_out.launch.op = 0;
+  else if (e->op == GOMPY_EVENT_STALE && e->kind != 0)
+    gompy_say_left_out ();
   return 0;
 }
 
@@ -133,7 +168,7 @@ static void
 gompy_end_again (int inside, int outermost, uintptr_t call)
 {
   if (outermost && gompy_waiting.said)
-    gompy_waiting.count = gompy_waiting.said = 0;
+    gompy_leave_out ();
   else if (gompy_frame_state == GOMPY_FRAME_DUE && (inside || !gompy_waiting.said))
     gompy_say_again (1);
   if (outermost)
