@@ -93,8 +93,7 @@ class Log:
     data_start: int = 0
     data: bytes = b""
     full: bool = False
-    rested: int = 0  # constructs that were not followed, for want of time
-    constructs: int = 0  # if there are some of those: all
+    rests: dict[int, tuple[int, int]] = field(default_factory=dict)  # of each process
     share: int = 0  # percent of the program's time that checks may take
     cut: bool = False  # it has ended before the program: no room on the disk
     frame: Frame | None = None  # the last one
@@ -102,6 +101,16 @@ class Log:
     kept: dict[tuple[int, int], bytes] = field(default_factory=dict)  # what that has, of each process's threads
     behind: dict[int, bytes] = field(default_factory=dict)
     follows: bool = False  # the program is still writing: a record that is cut off will come
+
+    @property
+    def rested(self) -> int:
+        """Constructs that were not followed, for want of time."""
+        return sum(rested for rested, _ in self.rests.values())
+
+    @property
+    def constructs(self) -> int:
+        """If there are some of those: all, of the processes that have some."""
+        return sum(constructs for _, constructs in self.rests.values())
 
 
 def read_log(data: bytes) -> Log:
@@ -137,7 +146,7 @@ def read_more(log: Log, data: bytes) -> int:
             continue
         if op in OF_THE_LOG:
             if op == RESTED:
-                log.rested, log.constructs, log.share = start, size, count
+                log.rests[flags], log.share = (start, size), count
             else:
                 _take(log, op, start, size, body)
             continue

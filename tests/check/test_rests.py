@@ -17,7 +17,10 @@ TOLD = re.compile(
 )
 
 STALE = """
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 int main (int argc, char **argv)
 {
   static int a[1000];
@@ -30,6 +33,10 @@ int main (int argc, char **argv)
     }
   sum += a[3];
   #pragma omp target exit data map(from: a)
+  if (argc > 2 && strcmp (argv[2], "leave") == 0)
+    _exit (0);
+  if (argc > 2)
+    kill (getpid (), SIGKILL);
   return sum > 1;
 }
 """
@@ -115,6 +122,28 @@ def test_what_comes_while_the_checks_rest_is_not_told(programs: Path, times: str
     assert (told is not None) == (status == 0)
     if told is not None:
         assert [int(number) for number in told.groups()] == [494, 502, 0]
+
+
+@pytest.mark.parametrize("end", ["leave", "die"])
+def test_it_is_told_of_a_program_that_ends_without_a_word(programs: Path, end: str) -> None:
+    """Nothing was told then, as if all had been looked at."""
+    command = [str(BIN / "gompy"), "run", "--check", str(programs / "stale"), "500", end]
+    env = {**os.environ, "GOMPY_CHECK_SHARE": "0"}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    told = TOLD.search(run.stderr)
+    assert told is not None, run.stderr
+    assert [int(number) for number in told.groups()] == [256, 264, 0]
+
+
+def test_what_several_processes_left_out_is_told_of_all(programs: Path) -> None:
+    """The last one's numbers stood for all."""
+    words = f"'{programs}/stale' 500; '{programs}/stale' 20"
+    command = [str(BIN / "gompy"), "run", "--any", "--check", "sh", "-c", words]
+    env = {**os.environ, "GOMPY_CHECK_SHARE": "0"}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    told = TOLD.search(run.stderr)
+    assert told is not None, run.stderr
+    assert [int(number) for number in told.groups()] == [494 + 14, 502 + 22, 0]
 
 
 def test_the_json_has_how_many(programs: Path, tmp_path: Path) -> None:

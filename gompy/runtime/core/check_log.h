@@ -298,6 +298,8 @@ gompy_log_closed (const void *within)
   free (c.path);
 }
 
+static void gompy_log_rests (void);
+
 #include "check_frames.h"
 #include "check_unwritten.h"
 
@@ -434,8 +436,7 @@ gompy_end_checks (void)
   if (!gompy_is_logging ())
     return;
   if (gompy_constructs_rested)
-    gompy_log (GOMPY_EVENT_RESTED, 0, -1, NULL, NULL, gompy_constructs_rested, gompy_constructs, 0, gompy_rest_share,
-               0);
+    gompy_log_rests ();
   dl_iterate_phdr (gompy_log_data, NULL);
   gompy_log_maps ();
   pthread_mutex_lock (&gompy_log_lock);

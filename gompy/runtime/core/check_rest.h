@@ -71,6 +71,14 @@ gompy_begin_rest (void)
   gompy_rests = 1;
 }
 
+/* How many were not followed so far: its process tells that again, and what it tells last counts.  */
+static void
+gompy_log_rests (void)
+{
+  gompy_log (GOMPY_EVENT_RESTED, 0, -1, NULL, NULL, gompy_constructs_rested, gompy_constructs, 0, gompy_rest_share,
+             (unsigned) gompy_log_process.pid);
+}
+
 /* An outermost construct begins.  Whether it is the first one to be followed again.  */
 static int
 gompy_rest_ends (void)
@@ -91,6 +99,8 @@ gompy_rest_ends (void)
       gompy_rest_until = gompy_now () + (uint64_t) lacks / gompy_rest_share * 100;
     }
   gompy_constructs_rested++;
+  if ((gompy_constructs_rested & (gompy_constructs_rested - 1)) == 0)
+    gompy_log_rests ();  /* the program may end without another word: a power of two, as there may be millions */
   return 0;
 }
 
