@@ -57,7 +57,7 @@ gompy_may_come_again (void)
 static void
 gompy_leave_out (void)
 {
-  gompy_left_out.launch = gompy_waiting.records[gompy_waiting.count - 1];
+  gompy_left_out.launch = gompy_again_room->records[gompy_waiting.count - 1];
   gompy_left_out.pc = gompy_waiting.pc;
   gompy_waiting.count = gompy_waiting.said = 0;
 }

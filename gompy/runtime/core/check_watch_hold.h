@@ -3,8 +3,8 @@
    To open and close all pages around each construct takes longer than the construct.  While one runs on the emulated
    MIC nobody but the runtime is at work in the process, and the runtime has the program's memory in copies alone, which
    are told of before.  Whatever else comes to such a page faults, and all of them are open from there on.  The emulated
-   GPU's kernels run in the process: they have device memory alone, unless the program has registered some of its own, or
-   has pinned or managed memory.
+   GPU's kernels run in the process: they have device memory alone, unless the program has registered some of its own,
+   or has pinned or managed memory.
 
    The kernel answers EFAULT where a call to it is given a closed page.  So not held are pages that may have other
    memory, too: those at the ends of a range, unless it is a block of malloc's that has a mapping of its own, and the
