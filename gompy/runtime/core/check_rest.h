@@ -87,9 +87,9 @@ gompy_rest_ends (void)
   gompy_constructs++;
   if (!gompy_rests)
     return 0;
-  if (gompy_rest_share && gompy_now () >= gompy_rest_until)
+  if (gompy_access.hooked || (gompy_rest_share && gompy_now () >= gompy_rest_until))
     {
-      lacks = (int64_t) (GOMPY_REST_SLICE * gompy_rest_share) - gompy_rest_left ();
+      lacks = gompy_access.hooked ? -1 : (int64_t) (GOMPY_REST_SLICE * gompy_rest_share) - gompy_rest_left ();
       if (lacks < 0)
         {
           gompy_rests = 0;
