@@ -39,9 +39,9 @@ class Op(IntEnum):
     BLOCK = 21  # an entry goes beyond its block of the heap: count bytes are there; or begins address bytes before it
     COPIED = 22  # what a routine copies: kind 0 to the device, 1 from it; start: of the host, 0 if of a device
     ON_HOST = 23  # the first region that runs on the host: kind 1 as offloading is disabled, else 0; payload: why
+    CLOSED = 24  # a library with regions goes: start = where its first segment is, size; payload: its path
     RESTED = 25  # so many constructs (start) of all (size) were not followed, for want of time: count percent; flags:
     # the process, of which the last one holds
-    CLOSED = 24  # a library with regions goes: start = where its first segment is, size; payload: its path
 
 
 class Register(IntEnum):

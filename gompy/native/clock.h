@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#define GOMPY_SIGNAL_NS 1500u /* what the kernel takes for a fault's signal, and the handler's return */
+
 /* In nanoseconds.  */
 static inline uint64_t
 gompy_clock_ns (clockid_t clock)

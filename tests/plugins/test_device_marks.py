@@ -93,6 +93,14 @@ def test_a_step_ends_whatever_code_its_signal_has(tmp_path: Path, words: tuple[s
     assert done.returncode == ("int3" in words)
 
 
+def printed(folder: Path, text: str) -> str:
+    """What a program prints that has the marks' code in it."""
+    (folder / "marks.c").write_text(text)
+    command = ["gcc", "-O1", "-fopenmp", "-Wall", "-Werror", "-I", str(ROOT), "marks.c", "-o", "marks"]
+    subprocess.run(command, cwd=folder, check=True)
+    return subprocess.run([folder / "marks"], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
 READS = r"""
 #define _GNU_SOURCE
 #include <sched.h>
@@ -154,11 +162,7 @@ main (void)
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are those of x86-64")
 def test_a_page_that_is_given_up_at_a_read_is_open_to_reads(tmp_path: Path) -> None:
     """The end of an array that is only read may lie beside what is unset: it was taken for written, and watched."""
-    (tmp_path / "reads.c").write_text(READS)
-    command = ["gcc", "-O1", "-fopenmp", "-Wall", "-Werror", "-I", str(ROOT), "reads.c", "-o", "reads"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "reads"], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "0 1\n"
+    assert printed(tmp_path, READS) == "0 1\n"
 
 
 ALONE = (
@@ -193,8 +197,4 @@ ALONE = (
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are those of x86-64")
 def test_a_page_that_is_read_is_open_to_writes_where_it_is_alone(tmp_path: Path) -> None:
     """A region that reads and writes one number takes one fault; arrays that are only read need not be looked at."""
-    (tmp_path / "alone.c").write_text(ALONE)
-    command = ["gcc", "-O1", "-fopenmp", "-Wall", "-Werror", "-I", str(ROOT), "alone.c", "-o", "alone"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    done = subprocess.run([tmp_path / "alone"], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.split() == ["1", "0", "0", "0", "0", "1"]
+    assert printed(tmp_path, ALONE).split() == ["1", "0", "0", "0", "0", "1"]

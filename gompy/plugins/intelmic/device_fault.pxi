@@ -2,7 +2,6 @@
 
 cdef extern from *:
     """
-    #define MIC_FAULT_NS 1500u /* what the kernel takes for a fault, and the handler's return */
     static __thread char *mic_alternate_stack;
     #define MIC_ALTERNATE_SIZE 65536
 
@@ -54,7 +53,7 @@ cdef extern from *:
         int si_code
         void *si_addr
         pid_t si_pid
-    uint64_t FAULT_NS "MIC_FAULT_NS"
+    uint64_t SIGNAL_NS "GOMPY_SIGNAL_NS"
     void catch_faults "mic_catch_faults"() nogil
     void ignore_signal "mic_ignore"(int signo) nogil
     void alternate_stack "mic_set_alternate_stack"() nogil
@@ -215,7 +214,7 @@ cdef public void mic_fault "mic_fault"(int signo, siginfo_t *info, void *context
     cdef bint again = info.si_code > 0 and signo in (SIGSEGV, SIGBUS, SIGFPE, SIGILL)
     cdef uint64_t begin = now_ns()
     if marked_fault(signo, info, context, &mark):
-        add64(&control.guards.ns, now_ns() - begin + FAULT_NS, RELAXED)
+        add64(&control.guards.ns, now_ns() - begin + SIGNAL_NS, RELAXED)
         if mark:
             note_doubtful(mark, <uint64_t>info.si_addr, pc, mic_context_sp(context), 0)
         return

@@ -17,7 +17,6 @@
 #include "gompy/plugins/intelmic/page_marks.h"
 #include <errno.h>
 #include <stdatomic.h>
-#include <time.h>
 
 extern int omp_get_active_level (void), omp_get_num_teams (void);
 
@@ -267,22 +266,12 @@ mic_alone (void)
   return mic_crowded_region != region;
 }
 
-/* Nanoseconds that the process has run.  On a busy machine that is far less than has passed.  */
-static uint64_t
-mic_processor_time (void)
-{
-  struct timespec t;
-  if (clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &t) != 0)
-    return 0;
-  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
-
-/* Whether steps are few as yet.  */
+/* Whether steps are few as yet.  On a busy machine the process has run far less than has passed.  */
 static int
 mic_has_steps (void)
 {
   return mic_steps < MIC_FREE_STEPS
-	 || (mic_steps < MIC_STEPS && mic_processor_time () / MIC_STEP_PERIOD > mic_steps);
+	 || (mic_steps < MIC_STEPS && gompy_process_time () / MIC_STEP_PERIOD > mic_steps);
 }
 
 static int

@@ -337,8 +337,8 @@ gompy_note_unwatchable (void)
           gompy_compare_part (t, at, gompy_part_size (t, at));
         if (t->gone && !gompy_access.hooked)
           gompy_lose_unwatched (t, at);
-        else if (t->parts[at / GOMPY_PART] & (GOMPY_PART_NEWER | GOMPY_PART_UNKNOWN))
-          t->parts[at / GOMPY_PART] |= GOMPY_PART_UNSEEN;
+        else
+          gompy_part_unseen (&t->parts[at / GOMPY_PART]);
         t->parts[at / GOMPY_PART] &= ~GOMPY_PART_SAME;
       }
 }

@@ -201,14 +201,21 @@ gompy_is_unkept (const struct gompy_tracked *t, size_t at)
   return part & GOMPY_PART_UNKNOWN && part & (GOMPY_PART_BARE | GOMPY_PART_HASHED);
 }
 
-/* The program was not watched, and may have written, unseen, what regions have.  */
+/* The program may have written a part unseen, of which regions have, or may have.  */
+static void
+gompy_part_unseen (unsigned char *part)
+{
+  if (*part & (GOMPY_PART_NEWER | GOMPY_PART_UNKNOWN))
+    *part |= GOMPY_PART_UNSEEN;
+}
+
+/* It was not watched.  */
 static void
 gompy_parts_unseen (void)
 {
   for (unsigned i = 0; i < gompy_track_count; i++)
     for (size_t part = 0; part < gompy_part_count (gompy_tracks[i]); part++)
-      if (gompy_tracks[i]->parts[part] & (GOMPY_PART_NEWER | GOMPY_PART_UNKNOWN))
-        gompy_tracks[i]->parts[part] |= GOMPY_PART_UNSEEN;
+      gompy_part_unseen (&gompy_tracks[i]->parts[part]);
 }
 
 /* The host may have written [BEGIN, END), addresses.  */

@@ -122,6 +122,12 @@ cdef int new_side(int number, uintptr_t target, unsigned char *to, size_t size) 
     return device_new_contents(&devices[number], target, to, size)
 
 
+cdef void track_node(const DeviceDescr *dev, SplayNode *node, bint as_loaded) noexcept nogil:
+    """Follow what is mapped already; as_loaded: a variable that both sides have as its image had it."""
+    gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
+                    node.host_end - node.host_start, as_loaded, as_loaded, False)
+
+
 cdef void track_globals(DeviceDescr *dev) noexcept nogil:
     """The variables of images that have been loaded since the last region."""
     global images_seen
@@ -136,8 +142,7 @@ cdef void track_globals(DeviceDescr *dev) noexcept nogil:
         if node == NULL:
             break
         if node.ref_kind == REF_INFINITY and of_image(node) and node.host_end - node.host_start > 1:
-            gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
-                            node.host_end - node.host_start, not has_rested, not has_rested, False)
+            track_node(dev, node, not has_rested)
     gompy_lock_release(&dev.lock)
 
 
@@ -185,8 +190,7 @@ cdef void follow_again() noexcept nogil:
             if node == NULL:
                 break
             if node.host_end - node.host_start > 1:
-                gompy_stale_new(i, node.host_start, device_address(node, node.host_start),
-                                node.host_end - node.host_start, False, False, False)
+                track_node(&devices[i], node, False)
         gompy_lock_release(&devices[i].lock)
 
 

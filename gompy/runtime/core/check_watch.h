@@ -36,7 +36,6 @@
 #define GOMPY_WATCH_OPEN 0xffffu
 #define GOMPY_WATCH_AHEAD 16u /* parts that are looked at before they are used */
 #define GOMPY_WATCH_STACK 65536
-#define GOMPY_WATCH_SIGNAL 1500u      /* ns: what the kernel takes for a signal, and its return */
 #define GOMPY_TRAP_FLAG 0x100
 #define GOMPY_WATCH_MASK (~(1ul << (SIGSEGV - 1)))  /* blocked while the handler runs */
 #define GOMPY_PAGE 4096ul
@@ -550,7 +549,7 @@ gompy_on_watch (int signo, siginfo_t *info, void *context)
   gompy_watch_handles = 0;
   if (signo == SIGSYS)  /* the call that is made may be a long sleep of the program's */
     begin = gompy_raw_time (CLOCK_MONOTONIC);
-  gompy_stale_time = before + gompy_raw_time (CLOCK_MONOTONIC) - begin + GOMPY_WATCH_SIGNAL;
+  gompy_stale_time = before + gompy_raw_time (CLOCK_MONOTONIC) - begin + GOMPY_SIGNAL_NS;
   gompy_dispatch = gompy_watch_on != 0;
   errno = error;
 }
