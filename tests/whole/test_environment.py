@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "environment.md"
 ROOMS = ("gompy", "mkoffload", "lto_wrapper", "crtoffload", "benchmarks")
 NAME = re.compile(r"""["']((?:GOMPY|OFFLOAD|OMP|GOMP|ACC|XDG|CUDA|COLLECT|GCC)_[A-Z0-9_]*[A-Z0-9])["']""")
-DECLARED = re.compile(r"""^ +(?:int |size_t |const char \*)?[A-Z][A-Z0-9_]* "\w+"$""", re.MULTILINE)
+DECLARED = re.compile(r"""^ +(?:int |size_t |uint64_t |const char \*)?[A-Z][A-Z0-9_]* "\w+"$""", re.MULTILINE)
 """A number that a Cython file declares: its name and, in quotes, that in C."""
 
 NOT_VARIABLES = {
