@@ -44,7 +44,7 @@ def least(program: Path, size: int, rounds: int, runs: int) -> Times:
 
 
 def measure(name: str, device: str, folder: Path) -> dict[str, Times]:
-    """The start's times, and a round's."""
+    """The start's times, a round's, and those of the longer run."""
     program = folder / name
     command = [GOMPCC, "-g", "-O2", "-fopenmp", f"-foffload={DEVICES[device]}", str(SOURCES / f"{name}.c")]
     checked([*command, "-o", str(program), "-lm"], folder, dict(os.environ))
@@ -54,12 +54,13 @@ def measure(name: str, device: str, folder: Path) -> dict[str, Times]:
     more = min(max(ROUNDS[0], int(1e3 * MORE_S / a_round)), ROUNDS[1])
     full = least(program, SIZES[name], FEW + more, RUNS)
     rounds = {way: ((full[way][0] - start[way][0]) / more, (full[way][1] - start[way][1]) / more) for way in WAYS}
-    return {"start": start, "round": rounds}
+    return {"start": start, "round": rounds, "whole": full}
 
 
 def line(times: dict[str, Times]) -> str:
-    """Plain, checked, and the ratio, of a round by the processor and by the clock; the start's by the processor."""
-    columns = [(times["round"], 0), (times["round"], 1), (times["start"], 0)]
+    """Plain, checked, and the ratio, of a round by the processor and by the clock; of the start, and of the longer run
+    with its start, by the processor."""
+    columns = [(times["round"], 0), (times["round"], 1), (times["start"], 0), (times["whole"], 0)]
     return "".join(
         f"  {plain:9.2f} {check:9.2f} {check / max(plain, 1e-3):6.2f}"
         for plain, check in ((of["plain"][i], of["check"][i]) for of, i in columns)
@@ -75,7 +76,7 @@ def main() -> int:
     devices = [word for word in sys.argv[1:] if word in DEVICES] or list(DEVICES)
     names = [word for word in sys.argv[1:] if word in SIZES] or list(SIZES)
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; times in ms")
-    head = "".join(f"  {what:>9} {'checked':>9} {'':>6}" for what in ("cpu", "clock", "start"))
+    head = "".join(f"  {what:>9} {'checked':>9} {'':>6}" for what in ("cpu", "clock", "start", "whole"))
     rows: dict[str, dict[str, dict[str, Times]]] = {}
     for device in devices:
         print(f"{device:14}{head}")

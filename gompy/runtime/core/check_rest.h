@@ -4,11 +4,14 @@
    first part of a second, constructs are not followed for a while: nothing is watched, kept or compared, and new memory
    of a device counts as written.  What is mapped and launched is logged all the same.  Then it begins anew: what is
    mapped is taken as it is.  So a long program is followed for some constructs of each part of it; one that does the
-   same again and again does it within them, too.
+   same again and again does it within them, too.  A construct that is met for the first time is followed (check_places.h),
+   and those after it.
 
    Programs made with -foffload-check are followed throughout.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_REST_H
 #define GOMPY_CHECK_REST_H
+
+#include "check_places.h"
 
 /* Nanoseconds for each percent: to begin with, and what is to be had before it begins anew.  */
 #define GOMPY_REST_FREE 14000000ull
@@ -79,17 +82,21 @@ gompy_log_rests (void)
              (unsigned) gompy_log_process.pid);
 }
 
-/* An outermost construct begins.  Whether it is the first one to be followed again.  */
+/* An outermost construct begins, whose call returns to WHERE.  Whether it is the first one to be followed again.  */
 static int
-gompy_rest_ends (void)
+gompy_rest_ends (uintptr_t where)
 {
   int64_t lacks;
+  int new = gompy_new_place (where);
   gompy_constructs++;
+  if (new)
+    gompy_rest_followed = 0;
   if (!gompy_rests)
     return 0;
-  if (gompy_access.hooked || (gompy_rest_share && gompy_now () >= gompy_rest_until))
+  new |= gompy_access.hooked;
+  if (new || (gompy_rest_share && gompy_now () >= gompy_rest_until))
     {
-      lacks = gompy_access.hooked ? -1 : (int64_t) (GOMPY_REST_SLICE * gompy_rest_share) - gompy_rest_left ();
+      lacks = new ? -1 : (int64_t) (GOMPY_REST_SLICE * gompy_rest_share) - gompy_rest_left ();
       if (lacks < 0)
         {
           gompy_rests = 0;

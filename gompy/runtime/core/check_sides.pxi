@@ -32,7 +32,7 @@ cdef extern from "core/check_stale.h" nogil:
     unsigned gompy_rest_share
     uint64_t (*gompy_devices_spent)() noexcept nogil
     bint gompy_rest_is_due()
-    bint gompy_rest_ends()
+    bint gompy_rest_ends(uintptr_t where)
     void gompy_begin_rest()
     void gompy_stale_hear()
     void gompy_stale_listen()
@@ -415,7 +415,7 @@ cdef void bound_time(const HookEvent *event) noexcept nogil:
     """An outermost construct begins or ends: have the checks rest, or begin again (check_rest.h)."""
     cdef uint64_t begin
     pthread_mutex_lock(&gompy_stale_lock)
-    if event.phase == PHASE_BEGIN and gompy_rest_ends():
+    if event.phase == PHASE_BEGIN and gompy_rest_ends(<uintptr_t> event.construct.where):
         begin = gompy_now()
         follow_again()
         note_spent(begin)
