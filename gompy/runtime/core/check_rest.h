@@ -4,8 +4,8 @@
    first part of a second, constructs are not followed for a while: nothing is watched, kept or compared, and new memory
    of a device counts as written.  What is mapped and launched is logged all the same.  Then it begins anew: what is
    mapped is taken as it is.  So a long program is followed for some constructs of each part of it; one that does the
-   same again and again does it within them, too.  A construct that is met for the first time is followed (check_places.h),
-   and those after it.
+   same again and again does it within them, too.  A construct that is met for the first time is followed
+   (check_places.h), and those after it.
 
    Programs made with -foffload-check are followed throughout.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_REST_H
