@@ -15,9 +15,7 @@
 #define GOMPY_AGAIN_KNOWN 256u
 #define GOMPY_AGAIN_TIMES 4u  /* so often a construct is logged */
 
-static int gompy_again_wanted;
-
-struct gompy_said
+struct gompy_said_often
 {
   uint64_t hash;   /* of what a construct has said */
   uint64_t pc;     /* where its call returns to */
@@ -26,7 +24,7 @@ struct gompy_said
 
 static struct
 {
-  struct gompy_said known[GOMPY_AGAIN_KNOWN];
+  struct gompy_said_often known[GOMPY_AGAIN_KNOWN];
   struct gompy_record records[GOMPY_AGAIN_RECORDS];  /* that wait */
 } *gompy_again_room;
 
@@ -49,7 +47,7 @@ gompy_may_come_again (void)
 {
   if (gompy_again_room == NULL && gompy_again_wanted)
     gompy_again_room = gompy_check_room (sizeof *gompy_again_room);
-  return gompy_again_room != NULL && __libc_single_threaded && gompy_is_logging () && gompy_frame_deferred == NULL
+  return gompy_again_room != NULL && !gompy_rests && __libc_single_threaded && gompy_is_logging () && gompy_frame_deferred == NULL
          && gompy_waiting.count == 0 && gompy_waiting.call != 0;
 }
 
@@ -113,7 +111,7 @@ static void
 gompy_all_again (void)
 {
   uint64_t hash = gompy_hash (gompy_again_room->records, gompy_waiting.count * sizeof gompy_again_room->records[0]);
-  struct gompy_said *said = &gompy_again_room->known[hash % GOMPY_AGAIN_KNOWN];
+  struct gompy_said_often *said = &gompy_again_room->known[hash % GOMPY_AGAIN_KNOWN];
   if (said->hash != hash)
     said->times = 0;
   if (said->times == GOMPY_AGAIN_TIMES)
@@ -144,13 +142,16 @@ gompy_waits_again (const struct gompy_record *e)
   return 1;
 }
 
-/* Before a record is logged.  Whether that need not be done: it waits, or what waited and itself are logged.  */
+/* Before a record is logged, with N bytes.  Whether that need not be done: it waits, or what waited and itself are
+   logged.  */
 static int
-gompy_before_record (const struct gompy_record *e, int payload)
+gompy_before_record (const struct gompy_record *e, const void *payload, size_t n)
 {
+  if (gompy_withhold (e, payload, n, gompy_frame_is_one ()))
+    return 1;
   if (gompy_frame_state == GOMPY_FRAME_DUE)
     {
-      if (!payload && gompy_waits_again (e))
+      if (n == 0 && gompy_waits_again (e))
         return 1;
       gompy_say_again (1);
     }

@@ -259,21 +259,17 @@ gompy_keep_words (struct gompy_frame_kept *kept, uint32_t thread, const uint64_t
 }
 
 static void
-gompy_log_one_frame (const struct gompy_frame *f, const void *stack, size_t n)
+gompy_log_frame_of (uint32_t thread, const struct gompy_frame *f, const void *stack, size_t n)
 {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   struct gompy_record e = { GOMPY_EVENT_FRAME, 0, -1, 0, (uint32_t) gompy_log_process.pid, f->pc, f->sp, f->cfa,
                             f->caller, f->caller_cfa, "" };
   struct gompy_frame_change changes[GOMPY_FRAME_CHANGES];
   uint64_t words[GOMPY_FRAME_WORDS];
-  uint32_t thread;
   int count = -1;
-  if (!gompy_is_logging ())
-    return;  /* a forked child: the lock may be anybody's */
-  gompy_before_record (&e, 1);
+  e.thread = thread;
   memcpy (words, f->registers, sizeof f->registers);
   memcpy ((char *) words + sizeof f->registers, stack, n);
-  thread = gompy_number_in_log ();
   pthread_mutex_lock (&lock);
   if (gompy_frames_kept == NULL)
     gompy_frames_kept = gompy_check_room (GOMPY_FRAMES_KEPT * sizeof *gompy_frames_kept);
@@ -288,13 +284,27 @@ gompy_log_one_frame (const struct gompy_frame *f, const void *stack, size_t n)
   pthread_mutex_unlock (&lock);
 }
 
+/* Of the calling thread.  */
+static void
+gompy_log_one_frame (const struct gompy_frame *f, const void *stack, size_t n)
+{
+  static const struct gompy_record e = { .op = GOMPY_EVENT_FRAME };
+  if (!gompy_is_logging ())
+    return;  /* a forked child: the locks may be anybody's */
+  gompy_before_record (&e, NULL, 1);
+  gompy_log_frame_of (gompy_number_in_log (), f, stack, n);
+}
+
+static void gompy_say_withheld (void);
+
 /* Note a frame of the program's; its place in the code, or 0.  */
 static uint64_t
 gompy_log_found_frame (struct gompy_frame *f)
 {
   size_t n = gompy_find_frame (f);
-  if (n == 0)
+  if (n == 0 || !gompy_is_logging ())
     return 0;
+  gompy_say_withheld ();
   gompy_log_behind (f, n);
   gompy_log_one_frame (f, (void *) f->sp, n);
   return f->pc;
@@ -347,8 +357,16 @@ gompy_in_frame (const void *kept)
   gompy_frame_state = GOMPY_FRAME_EACH;
 }
 
+/* Whether the thread is in a construct all of whose records have its frame, which is not noted yet.  */
+static int
+gompy_frame_is_one (void)
+{
+  return gompy_frame_state == GOMPY_FRAME_ONCE && gompy_frame_deferred == NULL;
+}
+
 static void gompy_forget_hashed (void);
 
+#include "check_withheld.h"
 #include "check_again.h"
 
 /* The program's code runs next, or has run until now; INSIDE: what comes is all of one construct; OUTERMOST: which
@@ -357,6 +375,8 @@ static void
 gompy_frame_changes (int inside, int outermost, uintptr_t call)
 {
   gompy_forget_hashed ();
+  if (!inside || outermost)
+    gompy_withheld_ends (call);
   gompy_end_again (inside, outermost, call);
   gompy_frame_state = inside ? GOMPY_FRAME_ONCE : GOMPY_FRAME_EACH;
 }
@@ -368,6 +388,12 @@ gompy_log_frame (void)
   struct gompy_frame f;
   if (gompy_frame_state == GOMPY_FRAME_NOTED || gompy_frame_state == GOMPY_FRAME_DUE)
     return;
+  if (gompy_withholds (gompy_frame_is_one ()))
+    {
+      gompy_frame_asked = 1;
+      return;
+    }
+  gompy_say_withheld ();
   if (gompy_frame_state == GOMPY_FRAME_ONCE)
     {
       gompy_frame_state = gompy_may_come_again () ? GOMPY_FRAME_DUE : GOMPY_FRAME_NOTED;

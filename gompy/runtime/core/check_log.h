@@ -43,6 +43,7 @@ struct gompy_record
 #define GOMPY_LOG_LIMIT (1ull << 28)
 #define GOMPY_SMALL_COPY 256u
 #define GOMPY_DATA_LIMIT (4u << 20)
+#define GOMPY_READ_NS 4000u  /* what the analysis of a record takes: it is of what checks take */
 
 static int gompy_checking;
 static int gompy_rests;           /* nothing is followed for now: check_rest.h */
@@ -155,14 +156,14 @@ gompy_log_is_due (const struct gompy_record *e)
          || e->op == GOMPY_EVENT_ABSENT || e->op == GOMPY_EVENT_BLOCK || (e->op == GOMPY_EVENT_STALE && e->kind != 0);
 }
 
-static int gompy_before_record (const struct gompy_record *e, int payload);
+static int gompy_before_record (const struct gompy_record *e, const void *payload, size_t n);
 
 /* Append a record with up to two pieces of payload; one without a thread is the calling one's.  */
 static void
 gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *second, size_t m)
 {
   static const char zero[8];
-  if (!gompy_is_logging () || gompy_before_record (e, n + m != 0))
+  if (!gompy_is_logging () || gompy_before_record (e, first, n + m))
     return;
   pthread_mutex_lock (&gompy_log_lock);
   if (gompy_log_written > GOMPY_LOG_LIMIT && e->op != GOMPY_EVENT_TEXT)
@@ -184,6 +185,7 @@ gompy_log2 (struct gompy_record *e, const void *first, size_t n, const void *sec
   gompy_log_bytes (first, n);
   gompy_log_bytes (second, m);
   gompy_log_bytes (zero, -(n + m) & 7);
+  gompy_stale_time += GOMPY_READ_NS;
   gompy_tail_has (gompy_log_used);
   if (gompy_log_is_due (e))
     gompy_log_out ();

@@ -1,0 +1,311 @@
+/* The log of `gompy run --check`: what constructs say while checks rest.
+
+   There is no time to read all of that (check_rest.h).  So what a construct says waits until it ends.  If nothing is
+   found meanwhile only what it has mapped and what it has unmapped is kept, with its frame: mappings that end before
+   anybody asks are not logged at all, nor are launches and copies.  Whatever else is to be said first, by any thread, has
+   all of it said before: a finding, the program's end, a record of a construct that is followed.
+
+   Only where nobody but the check reads the log.  Included once, by check_frames.h.  */
+#ifndef GOMPY_CHECK_WITHHELD_H
+#define GOMPY_CHECK_WITHHELD_H
+
+#define GOMPY_SAID_RECORDS 48u  /* of a construct */
+#define GOMPY_SAID_TEXT 2048u   /* bytes of their payload */
+#define GOMPY_SAID_THREADS 64u  /* beyond them a thread's records are logged at once */
+#define GOMPY_UNSAID 512u         /* mappings and ends of mappings; then they are logged */
+
+static int gompy_again_wanted;
+
+/* A frame as it was when its construct ended.  */
+struct gompy_unsaid_frame
+{
+  unsigned users;
+  uint32_t thread;
+  struct gompy_frame frame;
+  size_t size;
+  char stack[];
+};
+
+static struct gompy_unsaid
+{
+  struct gompy_record record;
+  struct gompy_unsaid_frame *frame;
+  uint64_t call;
+} *gompy_unsaid;
+static unsigned gompy_unsaid_count;
+
+/* What a thread's construct has said so far.  */
+struct gompy_said
+{
+  unsigned count, text;
+  int spilled;    /* it was logged by another thread */
+  uint64_t call;  /* of the construct */
+  struct gompy_record records[GOMPY_SAID_RECORDS];
+  char texts[GOMPY_SAID_TEXT];
+};
+
+static struct gompy_said *gompy_saids[GOMPY_SAID_THREADS];
+static unsigned gompy_said_threads;
+static __thread struct gompy_said *gompy_said;
+static __thread uint64_t gompy_said_call;
+static __thread int gompy_saying;
+static __thread int gompy_frame_asked;  /* the construct's frame is to be noted before its next record */
+static unsigned gompy_withheld_any;  /* records that are not logged yet */
+static pthread_mutex_t gompy_withheld_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t gompy_log_found_frame (struct gompy_frame *);
+static void gompy_log_frame_of (uint32_t thread, const struct gompy_frame *f, const void *stack, size_t n);
+
+/* Where a construct stands, of which no frame is known.  */
+static void
+gompy_say_place (uint32_t thread, uint64_t call)
+{
+  static const uint64_t registers[2][GOMPY_KEPT_REGISTERS];
+  struct gompy_record frame = { .op = GOMPY_EVENT_FRAME, .device = -1, .thread = thread, .where = call + 1 };
+  if (call)
+    gompy_log2 (&frame, registers, sizeof registers, NULL, 0);
+}
+
+static void
+gompy_let_frame_go (struct gompy_unsaid_frame *frame)
+{
+  if (frame != NULL && --frame->users == 0)
+    free (frame);
+}
+
+/* Log what is mapped and unmapped since it was logged.  The lock is held.  */
+static void
+gompy_say_unsaid (void)
+{
+  struct gompy_unsaid_frame *said = NULL;
+  for (unsigned i = 0; i < gompy_unsaid_count; i++)
+    {
+      struct gompy_unsaid *h = &gompy_unsaid[i];
+      if (h->frame == NULL)
+        gompy_say_place (h->record.thread, h->call);
+      else if (h->frame != said)
+        gompy_log_frame_of (h->frame->thread, &h->frame->frame, h->frame->stack, h->frame->size);
+      said = h->frame;
+      gompy_log2 (&h->record, NULL, 0, NULL, 0);
+    }
+  for (unsigned i = 0; i < gompy_unsaid_count; i++)
+    gompy_let_frame_go (gompy_unsaid[i].frame);
+  gompy_withheld_any -= gompy_unsaid_count;
+  gompy_unsaid_count = 0;
+}
+
+/* Log the frame of the construct that the calling thread is in, or where that stands.  */
+static void
+gompy_say_frame (void)
+{
+  struct gompy_frame f;
+  memset (&f, 0, sizeof f);
+  f.call = gompy_said_call;
+  gompy_frame_asked = 0;
+  if (gompy_log_found_frame (&f) == 0)
+    gompy_say_place (gompy_number_in_log (), gompy_said_call);
+}
+
+/* Log what a thread's construct has said.  The lock is held.  */
+static void
+gompy_say_construct (struct gompy_said *said)
+{
+  const char *text = said->texts;
+  if (said == gompy_said)
+    gompy_say_frame ();
+  else
+    gompy_say_place (said->records[0].thread, said->call);
+  for (unsigned i = 0; i < said->count; i++)
+    {
+      size_t n = said->records[i].payload;
+      gompy_log2 (&said->records[i], text, n, NULL, 0);
+      text += n;
+    }
+  gompy_withheld_any -= said->count;
+  said->count = said->text = 0;
+  said->spilled = 1;
+}
+
+/* Log all that was withheld.  */
+static void
+gompy_say_withheld (void)
+{
+  if (gompy_saying || (!gompy_frame_asked && __atomic_load_n (&gompy_withheld_any, __ATOMIC_RELAXED) == 0))
+    return;
+  gompy_saying = 1;
+  pthread_mutex_lock (&gompy_withheld_lock);
+  gompy_say_unsaid ();
+  for (unsigned i = 0; i < gompy_said_threads; i++)
+    if (gompy_saids[i]->count)
+      gompy_say_construct (gompy_saids[i]);
+  if (gompy_frame_asked)
+    gompy_say_frame ();
+  pthread_mutex_unlock (&gompy_withheld_lock);
+  gompy_saying = 0;
+}
+
+/* The calling thread's, or NULL.  The lock is held.  */
+static struct gompy_said *
+gompy_said_here (void)
+{
+  if (gompy_said == NULL && gompy_said_threads < GOMPY_SAID_THREADS)
+    {
+      gompy_said = gompy_check_room (sizeof *gompy_said);
+      if (gompy_said != NULL)
+        gompy_saids[gompy_said_threads++] = gompy_said;
+    }
+  return gompy_said;
+}
+
+/* Whether the calling thread is IN_CONSTRUCT, all of whose records have one frame, and nothing of it is logged for
+   now.  */
+static int
+gompy_withholds (int in_construct)
+{
+  return gompy_rests && in_construct && gompy_again_wanted && !gompy_saying
+         && (gompy_said == NULL || !gompy_said->spilled);
+}
+
+/* A record is about to be logged.  Whether that need not be done for now.  */
+static int
+gompy_withhold (const struct gompy_record *e, const void *payload, size_t n, int in_construct)
+{
+  struct gompy_said *said;
+  int done = 0;
+  if (gompy_saying || e->op == GOMPY_EVENT_FRAME || e->op == GOMPY_EVENT_BEHIND || e->op == GOMPY_EVENT_RESTED)
+    return 0;
+  if (gompy_withholds (in_construct))
+    {
+      if (e->op == GOMPY_EVENT_COPY)
+        return 1;
+      pthread_mutex_lock (&gompy_withheld_lock);
+      said = gompy_said_here ();
+      if (said != NULL && said->count < GOMPY_SAID_RECORDS && n <= GOMPY_SAID_TEXT - said->text
+          && (e->op == GOMPY_EVENT_ENTRY || e->op == GOMPY_EVENT_REMOVE || e->op == GOMPY_EVENT_EXIT
+              || e->op == GOMPY_EVENT_UPDATE || e->op == GOMPY_EVENT_LAUNCH))
+        {
+          struct gompy_record *r = &said->records[said->count++];
+          *r = *e;
+          r->payload = (uint32_t) n;
+          r->thread = gompy_number_in_log ();
+          said->call = gompy_said_call;
+          memcpy (said->texts + said->text, payload, n);
+          said->text += n;
+          gompy_withheld_any++;
+          done = 1;
+        }
+      pthread_mutex_unlock (&gompy_withheld_lock);
+    }
+  if (!done)
+    gompy_say_withheld ();
+  return done;
+}
+
+/* Whether a record says that something is mapped now.  */
+static int
+gompy_says_new (const struct gompy_record *e)
+{
+  return e->op == GOMPY_EVENT_ENTRY && e->flags & GOMPY_ENTRY_NEW && !(e->flags & GOMPY_ENTRY_ATTACH);
+}
+
+/* Forget what maps what a record removes, of what waits.  Whether something does.  The lock is held.  */
+static int
+gompy_take_back (const struct gompy_record *e)
+{
+  for (unsigned i = gompy_unsaid_count; i-- > 0;)
+    if (gompy_unsaid[i].record.start == e->start && gompy_unsaid[i].record.device == e->device
+        && gompy_unsaid[i].record.op == GOMPY_EVENT_ENTRY)
+      {
+        gompy_let_frame_go (gompy_unsaid[i].frame);
+        memmove (&gompy_unsaid[i], &gompy_unsaid[i + 1], (--gompy_unsaid_count - i) * sizeof *gompy_unsaid);
+        gompy_withheld_any--;
+        return 1;
+      }
+  return 0;
+}
+
+static struct gompy_unsaid_frame *
+gompy_hold_frame (uint64_t call, uint32_t thread)
+{
+  struct gompy_frame f;
+  struct gompy_unsaid_frame *frame;
+  size_t n;
+  memset (&f, 0, sizeof f);
+  f.call = call;
+  if ((n = gompy_find_frame (&f)) == 0 || (frame = malloc (sizeof *frame + n)) == NULL)
+    return NULL;
+  frame->users = 0;
+  frame->thread = thread;
+  frame->frame = f;
+  frame->size = n;
+  memcpy (frame->stack, (void *) f.sp, n);
+  return frame;
+}
+
+/* Keep what a construct that ends has mapped, and not unmapped again, and the other way round.  The lock is held.  */
+static void
+gompy_hold_rest_of (struct gompy_said *said)
+{
+  struct gompy_unsaid_frame *frame = NULL;
+  uint64_t dead = 0;
+  int looked = 0;
+  for (unsigned i = 0; i < said->count; i++)
+    for (unsigned j = i; said->records[i].op == GOMPY_EVENT_REMOVE && j-- > 0;)
+      if (!(dead >> j & 1) && gompy_says_new (&said->records[j]) && said->records[j].start == said->records[i].start
+          && said->records[j].device == said->records[i].device)
+        {
+          dead |= 1ull << i | 1ull << j;
+          break;
+        }
+  for (unsigned i = 0; i < said->count; i++)
+    {
+      const struct gompy_record *e = &said->records[i];
+      if (dead >> i & 1 || (e->op == GOMPY_EVENT_REMOVE ? gompy_take_back (e) : !gompy_says_new (e)))
+        continue;
+      if (!looked)
+        frame = gompy_hold_frame (said->call, e->thread);
+      looked = 1;
+      if (gompy_unsaid_count == GOMPY_UNSAID)
+        {
+          gompy_saying = 1;
+          gompy_say_unsaid ();
+          gompy_saying = 0;
+        }
+      gompy_unsaid[gompy_unsaid_count++] = (struct gompy_unsaid){ *e, frame, said->call };
+      gompy_withheld_any++;
+      if (frame != NULL)
+        frame->users++;
+    }
+}
+
+/* Whether a construct's records have names with them, and it has mapped something: these belong together.  */
+static int
+gompy_said_names (const struct gompy_said *said)
+{
+  for (unsigned i = 0; said->text && i < said->count; i++)
+    if (gompy_says_new (&said->records[i]))
+      return 1;
+  return 0;
+}
+
+/* The program's code runs next, or has run until now: the thread's construct has ended; CALL: another begins.  */
+static void
+gompy_withheld_ends (uint64_t call)
+{
+  struct gompy_said *said = gompy_said;
+  gompy_said_call = call;
+  gompy_frame_asked = 0;
+  if (said == NULL)
+    return;
+  if (said->count && (!gompy_rests || gompy_said_names (said)
+                      || (gompy_unsaid == NULL && (gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid)) == NULL)))
+    gompy_say_withheld ();
+  pthread_mutex_lock (&gompy_withheld_lock);
+  gompy_hold_rest_of (said);
+  gompy_withheld_any -= said->count;
+  said->count = said->text = 0;
+  said->spilled = 0;
+  pthread_mutex_unlock (&gompy_withheld_lock);
+}
+
+#endif
