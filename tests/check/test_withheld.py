@@ -1,0 +1,146 @@
+"""`gompy run --check`: what is told of a construct that comes while checks rest (check_withheld.h), and before."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BIN = Path(__file__).resolve().parents[2] / ".venv" / "bin"
+DEVICES = {"mic": "x86_64-intelmicemul-linux-gnu", "gpu": "nvptx-none"}
+
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define N 1000
+static int g[N];
+static int is (const char *how, const char *what, int last) { return last && strcmp (how, what) == 0; }
+static void go (const char *how, int times)
+{
+  int *p = calloc (N, sizeof (int)), *q = calloc (N, sizeof (int)), sum = 0, local[N] = { 0 };
+  for (int i = 0; i < times; i++)
+    {
+      int last = i == times - 1, at = is (how, "beyond", last) ? N + 3000 : 3;
+      if (!is (how, "leak", last))
+        {
+          #pragma omp target enter data map(to: p[:N])
+        }
+      #pragma omp target map(tofrom: q[:N], sum) map(to: local)
+      { q[i % N]++; sum += local[i % N] + q[at]; }
+      if (is (how, "absent", last))
+        {
+          #pragma omp target update from(g[:10])
+        }
+      if (is (how, "twice", last))
+        {
+          #pragma omp target exit data map(delete: p[:N])
+        }
+      if (is (how, "grow", last))
+        {
+          #pragma omp target enter data map(to: q[:10])
+          #pragma omp target enter data map(to: q[:N])
+        }
+      if (!is (how, "keep", last))
+        {
+          #pragma omp target exit data map(release: p[:N])
+        }
+      if (is (how, "unmapped", last))
+        {
+          #pragma omp target map(tofrom: sum)
+          sum += p[5];
+        }
+    }
+}
+int main (int argc, char **argv)
+{
+  go (argv[1], 12);
+  go (argv[1], 40);
+  return 0;
+}
+"""
+
+THREADS = """
+#include <stdlib.h>
+#include <omp.h>
+#define N 1000
+static void work (int times, int leak)
+{
+  int *p = calloc (N, sizeof (int)), *q = calloc (N, sizeof (int)), sum = 0;
+  for (int i = 0; i < times; i++)
+    {
+      #pragma omp target enter data map(to: p[:N])
+      #pragma omp target map(tofrom: q[:N])
+      { q[i % N]++; p[i % N]++; }
+      if (!leak || i < times - 1)
+        {
+          #pragma omp target exit data map(release: p[:N])
+        }
+    }
+  for (int i = 0; i < N; i++)
+    sum += q[i];
+  if (sum != times)
+    abort ();
+}
+int main (int argc, char **argv)
+{
+  #pragma omp parallel num_threads(4)
+  work (100, argc > 1 && omp_get_thread_num () == 2);
+  work (50, 0);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("withheld")
+    for name, text in (("one", PROGRAM), ("threads", THREADS)):
+        (folder / f"{name}.c").write_text(text)
+        for device, target in DEVICES.items():
+            words = ["-g", "-O0", "-fopenmp", f"-foffload={target}", f"{name}.c", "-o", f"{name}-{device}"]
+            subprocess.run([str(BIN / "gompcc"), *words], cwd=folder, check=True)
+    return folder
+
+
+def told(program: Path, share: str, *arguments: str) -> tuple[int, str]:
+    """The status, and what is told without advice and addresses."""
+    command = [str(BIN / "gompy"), "run", "--check", str(program), *arguments]
+    env = {**os.environ, "GOMPY_CHECK_SHARE": share, "GOMPY_CUDA": "emulated"}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    left_out = re.compile("advice:|mend: a target data around|were looked at in part")
+    lines = [line for line in run.stderr.splitlines() if not left_out.search(line)]
+    return run.returncode, re.sub("0x[0-9a-f]+", "0x", "\n".join(lines))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        ("none", ""),
+        ("leak", "p (4000 bytes), which is not mapped to device 0 (2 times) [not-present]"),
+        ("beyond", "region go._omp_fn.0 on device 0"),
+        ("absent", "update of g (40 bytes), which is not mapped to device 0 (2 times) [not-present]"),
+        ("twice", "exit data of p (4000 bytes), which is not mapped to device 0 (2 times) [not-present]"),
+        ("grow", "4000 bytes of q, of which 40 bytes are mapped to device 0 already [extension]"),
+        ("keep", "p (4000 bytes) is still mapped to device 0 when the program ends (2 times) [still-mapped]"),
+        ("unmapped", "p is used in region go._omp_fn.1 on device 0, but it is no longer mapped there [unmapped-since]"),
+    ],
+)
+def test_it_is_told_as_without_rests(programs: Path, device: str, how: str, kind: str) -> None:
+    """The first call of the function ends within a rest, too; a finding ends the program in it, or it comes again."""
+    status, text = told(programs / f"one-{device}", "0", how)
+    assert kind in text and (status == 0) == (how == "none")
+    assert (status, text) == told(programs / f"one-{device}", "100", how)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_threads_that_rest_tell_what_one_of_them_has_left(programs: Path, device: str) -> None:
+    program = programs / f"threads-{device}"
+    status, text = told(program, "0", "leak")
+    assert status == 86 and "p (4000 bytes) is still mapped to device 0 when the program ends [still-mapped]" in text
+    assert (status, text) == told(program, "100", "leak")
+    assert told(program, "0") == (0, "")
