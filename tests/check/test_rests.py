@@ -120,11 +120,27 @@ int main (int argc, char **argv)
 }
 """
 
+BEYOND = """
+#include <stdlib.h>
+int main (int argc, char **argv)
+{
+  int *a = calloc (10000, sizeof (int)), last = atoi (argv[1]);
+  for (int i = 0; i <= last; i++)
+    {
+      int n = i == last ? 1000 : 10000 - i % 7 * 1000, end = i == last ? 5000 : n;
+      #pragma omp target map(tofrom: a[:n])
+      for (int k = 0; k < end; k++)
+        a[k]++;
+    }
+  return 0;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rests")
-    for name, text in (("stale", STALE), ("later", LATER), ("right", RIGHT)):
+    for name, text in (("stale", STALE), ("later", LATER), ("right", RIGHT), ("beyond", BEYOND)):
         (folder / f"{name}.c").write_text(text)
         words = ["-g", "-O1", "-fopenmp", f"{name}.c", "-o", name]
         subprocess.run([str(BIN / "gompcc"), *words], cwd=folder, check=True)
@@ -153,6 +169,15 @@ def test_a_construct_that_is_met_first_while_they_rest_is_followed(programs: Pat
     run = checked(programs / "later", "500", share)
     assert run.returncode == 86, run.stderr
     assert "[stale-host]" in run.stderr and "later.c:19" in run.stderr
+
+
+@pytest.mark.parametrize("last", ["4", "300"])
+def test_what_goes_beyond_its_end_meanwhile_is_told(programs: Path, last: str) -> None:
+    """Also where the device has open pages of a longer one."""
+    run = checked(programs / "beyond", last, "0")
+    assert run.returncode == 86, run.stderr
+    assert "[past-section]" in run.stderr, run.stderr
+    assert (TOLD.search(run.stderr) is not None) == (last == "300")
 
 
 @pytest.mark.parametrize("end", ["leave", "die"])

@@ -54,18 +54,18 @@ static __thread unsigned mic_stepping_count;
 static __thread uint64_t mic_fill_next;  /* the page behind those that the thread has filled last */
 static __thread unsigned mic_fill_pages; /* so many */
 
-/* Whether pages can be written from here on.  */
+/* What regions may do with pages from here on: MIC_PAGE_WRITTEN, MIC_PAGE_READ, or 0.  */
 static void
-mic_note_writable (uint64_t offset, uint64_t size, int can)
+mic_note_access (uint64_t offset, uint64_t size, int access)
 {
-  if (mic_marked_pages.writable != NULL && offset < mic_marked_size)
-    memset (mic_marked_pages.writable + offset / MIC_PAGE, can, (size + MIC_PAGE - 1) / MIC_PAGE);
+  if (mic_marked_pages.access != NULL && offset < mic_marked_size)
+    memset (mic_marked_pages.access + offset / MIC_PAGE, access, (size + MIC_PAGE - 1) / MIC_PAGE);
 }
 
 static int
 mic_open_pages (uint64_t offset, uint64_t size)
 {
-  mic_note_writable (offset, size, 1);
+  mic_note_access (offset, size, MIC_PAGE_WRITTEN);
   if (mprotect (mic_marked_base + offset, size, PROT_READ | PROT_WRITE) == 0)
     return 1;
   /* too many mappings (vm.max_map_count): one for all needs none */
@@ -126,13 +126,24 @@ mic_page_doubtful (uint64_t page)
   return (any & 0x0202020202020202ull) != 0;
 }
 
+/* Whether regions may have written a page of the arena.  */
+static int
+mic_page_written (uint64_t page)
+{
+  return mic_marked_pages.access[page / MIC_PAGE] == MIC_PAGE_WRITTEN;
+}
+
 /* Open pages; those that are only read, and that no region can write yet, for reads alone.  */
 static void
 mic_open_for (uint64_t page, uint64_t size, int writes)
 {
-  if (writes || page >= mic_marked_size || mic_marked_pages.writable == NULL
-      || mic_marked_pages.writable[page / MIC_PAGE] || mprotect (mic_marked_base + page, size, PROT_READ) != 0)
-    mic_open_pages (page, size);
+  if (!writes && page < mic_marked_size && mic_marked_pages.access != NULL && !mic_page_written (page))
+    {
+      mic_note_access (page, size, MIC_PAGE_READ);
+      if (mprotect (mic_marked_base + page, size, PROT_READ) == 0)
+        return;
+    }
+  mic_open_pages (page, size);
 }
 
 /* Nothing more is known of pages, several of the arena or one.  */
@@ -232,14 +243,12 @@ mic_page_alone (uint64_t page)
 static void
 mic_open_good (uint64_t page, int writes)
 {
-  const unsigned char *writable;
   uint64_t end = page + 4096;
+  int for_reads;
   writes |= mic_page_alone (page);
-  writable = page < mic_marked_size && !writes ? mic_marked_pages.writable : NULL;
-  if (writable != NULL && writable[page / MIC_PAGE])
-    writable = NULL;
+  for_reads = page < mic_marked_size && !writes && mic_marked_pages.access != NULL && !mic_page_written (page);
   while (end < mic_marked_size && end % MIC_OPEN_AT_ONCE != 0 && mic_page_in_use (end) && !mic_page_doubtful (end)
-         && (writable == NULL || !writable[end / MIC_PAGE]))
+         && !(for_reads && mic_page_written (end)))
     end += 4096;
   mic_open_for (page, end - page, writes);
 }
@@ -471,7 +480,7 @@ mic_change_guards (struct mic_guards *guards)
 	  mic_pages_stay_open (&mic_marked_pages, mic_marked_size);
 	}
       else if (!change->access)
-	mic_note_writable (change->offset, change->size, 0);
+	mic_note_access (change->offset, change->size, 0);
       __atomic_store_n (&guards->head, head + 1, __ATOMIC_RELEASE);
     }
   atomic_flag_clear (&mic_marks_busy);

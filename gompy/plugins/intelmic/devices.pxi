@@ -101,8 +101,11 @@ cdef extern from *:
       char preload[64];       /* library that the device process has before all others, empty: none */
       struct mic_idle idle[GUARD_IDLE]; /* see guards.pxi */
       unsigned oldest_idle, next_idle; /* numbers, modulo GUARD_IDLE */
-      int taken_as_set; /* new memory counts as written */
       uint64_t idle_bytes;
+      int taken_as_set; /* new memory counts as written, and freed blocks stay open: guard_rests.pxi */
+      struct mic_idle open_blocks[GUARD_IDLE]; /* these, the last one last */
+      unsigned open_count;
+      uint64_t open_bytes;
       pthread_mutex_t idle_lock;
       uint64_t words_begin, words_size; /* a room, and which of its blocks are free; see words.pxi */
       uint64_t words_free;
@@ -186,8 +189,11 @@ cdef extern from *:
         mic_idle idle[256]
         unsigned oldest_idle
         unsigned next_idle
-        bint taken_as_set
         uint64_t idle_bytes
+        bint taken_as_set
+        mic_idle open_blocks[256]
+        unsigned open_count
+        uint64_t open_bytes
         pthread_mutex_t idle_lock
         uint64_t words_begin
         uint64_t words_size

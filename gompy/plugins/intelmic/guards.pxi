@@ -18,7 +18,6 @@ cdef extern from *:
     """
     #include "gompy/native/cpu_features.h"
     #include <immintrin.h>
-    #define GUARD_IDLE_BYTES (32ull << 20) /* more would have every new block take pages that are new, too */
     #define GUARD_ROOMY 4u      /* below this part of the memory, large blocks have whole huge pages to themselves */
     #define GUARD_WORDS 8u
     #define GUARD_SURE 8u       /* so many bytes together that are as they were filled have not been written */
@@ -113,7 +112,6 @@ cdef extern from *:
         }
     }
     """
-    uint64_t GUARD_IDLE_BYTES
     unsigned GUARD_ROOMY
     void mic_find_filled(const char *memory, uint64_t offset, unsigned char *unset, size_t size) nogil
     bint mic_has_filled(const char *memory, uint64_t offset, size_t size) nogil
@@ -121,41 +119,18 @@ cdef extern from *:
     void mic_leave_sure(unsigned char *unset, uint64_t offset, size_t size) nogil
 
 
-cdef void change_later(mic_device *d, uint64_t offset, uint64_t n, bint access) noexcept nogil:
-    """Have pages opened or closed before anything else begins on the device."""
-    cdef mic_guards *guards = &d.control.guards
-    cdef mic_guard *change
-    pthread_mutex_lock(&d.commands)
-    if guards.tail - load32(&guards.head, ACQUIRE) == <uint32_t>MIC_GUARDS:
-        run_command(d, MIC_OP_PROTECT, 0, 0, 0)
-    change = &guards.list[guards.tail % <uint32_t>MIC_GUARDS]
-    change.offset = offset
-    change.size = n
-    change.access = access
-    store32(&guards.tail, guards.tail + 1, RELEASE)
-    pthread_mutex_unlock(&d.commands)
-
-
-cdef void open_pages(mic_device *d, uint64_t offset, uint64_t n, bint access) noexcept nogil:
-    """Give the device access to pages of its memory, or take it away.
-
-    Each closed page between open ones costs the kernel two mappings; when there are too many (vm.max_map_count), pages
-    stay open, which is told once.
-    """
-    cdef int64_t error
-    if n == 0:
-        return
-    if d.marks != NULL:
-        change_later(d, offset, n, access)
-        return
-    pthread_mutex_lock(&d.commands)
-    error = run_command(d, MIC_OP_POISON if d.preload[0] else MIC_OP_PROTECT, offset, n, access)
-    pthread_mutex_unlock(&d.commands)
-    if error and access:
-        GOMP_PLUGIN_fatal(b"device %d (intelmic): GOMPY_CHECK: %s (vm.max_map_count is the limit of guarded blocks)",
-                          d.number, strerror(<int>error))
-    if error:
-        tell_no_guards(d, <int>error)
+cdef uint64_t new_run(mic_device *d, uint64_t wanted) noexcept nogil:
+    """A run whose pages are closed.  Its offset in the memory, or all ones when there is no room."""
+    cdef uint64_t offset = ~<uint64_t>0
+    cdef arena *a = &d.large if wanted > <uint64_t>LARGE_BLOCK else &d.small
+    if a == &d.large and a.in_use < a.size // GUARD_ROOMY:
+        offset = arena_alloc(a, page_up_hugely(wanted))
+    if offset == ~<uint64_t>0:
+        offset = arena_alloc(a, wanted)
+    if offset == ~<uint64_t>0 and a == &d.small:
+        a = &d.large
+        offset = arena_alloc(a, wanted)
+    return offset if offset == ~<uint64_t>0 or a == &d.small else offset + d.split
 
 
 cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil:
@@ -164,32 +139,35 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
     """
     cdef uint64_t bytes = (<uint64_t>(size if size else 1) + 15) & ~<uint64_t>15
     cdef uint64_t room = page_up(bytes), wanted = room + GUARD_PAGE, offset = ~<uint64_t>0, start, inside
-    cdef arena *a = &d.large if wanted > <uint64_t>LARGE_BLOCK else &d.small
+    cdef arena *a
     cdef arena_granule *run
     cdef int around
     cdef bint known = own or d.taken_as_set
-    cdef bint fresh, later = not own and d.marks != NULL and not d.control.exact
+    cdef bint fresh, opened, later = not own and d.marks != NULL and not d.control.exact
     if size > d.size:
-        return ~<uint64_t>0
+        return offset
     if wanted <= ARENA_SMALL:
         wanted = ARENA_SMALL + 1  # a run, not a part of one
-    if a == &d.large and a.in_use < a.size // GUARD_ROOMY:
-        offset = arena_alloc(a, page_up_hugely(wanted))
-    if offset == ~<uint64_t>0:
-        offset = arena_alloc(a, wanted)
-    if offset == ~<uint64_t>0 and a == &d.small:
-        a = &d.large
-        offset = arena_alloc(a, wanted)
+    if later and known:
+        offset = take_open(d, wanted)
+    opened = offset != ~<uint64_t>0
+    if not opened:
+        offset = new_run(d, wanted)
+    if offset == ~<uint64_t>0 and close_left_open(d):
+        offset = new_run(d, wanted)
     if offset == ~<uint64_t>0:
         return offset
-    run = &a.table[offset // ARENA_GRANULE + 1]
+    start = offset
+    a = arena_of(d, &start)
+    run = &a.table[start // ARENA_GRANULE + 1]
     inside = room - bytes
-    run.free_blocks[0] = offset + inside
+    if opened:
+        close_behind(d, offset, run, room)
+    run.free_blocks[0] = start + inside
     run.free_blocks[1] = size
     run.free_blocks[2] = 0  # in use
-    fresh = arena_fresh(a, offset)
-    if a == &d.large:
-        offset += d.split
+    run.free_blocks[6] = own
+    fresh = arena_fresh(a, start)
     start = offset + inside
     if later and size >= FIRST_SIZE:
         note_block(d, start, size, fresh)
@@ -202,9 +180,12 @@ cdef uint64_t guarded_alloc(mic_device *d, size_t size, bint own) noexcept nogil
         if not later:
             open_pages(d, offset, room, True)
         around = MIC_MARK_CLOSED if d.control.exact and not own else MIC_MARK_GOOD
-        set_marks(d, offset, inside, around)
-        set_marks(d, start, size, MIC_MARK_GOOD if known else MIC_MARK_UNSET)
-        set_marks(d, start + size, room - inside - size, around)
+        if known and around == MIC_MARK_GOOD:
+            set_marks(d, offset, room, MIC_MARK_GOOD)
+        else:
+            set_marks(d, offset, inside, around)
+            set_marks(d, start, size, MIC_MARK_GOOD if known else MIC_MARK_UNSET)
+            set_marks(d, start + size, room - inside - size, around)
     if d.marks == NULL or own:
         mic_fill(d.memory + start, start, bytes, d.control.spread)
     elif not known:
@@ -231,11 +212,11 @@ cdef void find_unset(mic_device *d, uint64_t offset, unsigned char *unset, size_
 
 
 cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
-    """Close a block and keep it for a while.  False: no block in use starts there."""
+    """Close a block, unless there is no time, and keep it for a while.  False: no block in use starts there."""
     cdef uint64_t offset = start, bytes, used
     cdef arena *a
     cdef arena_granule *run
-    cdef mic_idle *idle
+    cdef bint left
     if start >= d.size:
         return False
     a = arena_of(d, &offset)
@@ -247,26 +228,13 @@ cdef bint guarded_free(mic_device *d, uint64_t start) noexcept nogil:
     run.free_blocks[2] = 1
     bytes = run.length * ARENA_GRANULE
     used = page_up(offset % ARENA_GRANULE + run.free_blocks[1])  # what lies behind that was closed all the time
-    pthread_mutex_unlock(&d.idle_lock)
     start &= ~(ARENA_GRANULE - 1)
-    set_marks(d, start, used, MIC_MARK_CLOSED)
-    open_pages(d, start, bytes, False)
-    pthread_mutex_lock(&d.idle_lock)
-    while d.next_idle - d.oldest_idle == GUARD_IDLE or \
-            (d.next_idle != d.oldest_idle and d.idle_bytes + bytes > GUARD_IDLE_BYTES):
-        # It may be used again: closed, until it is.
-        idle = &d.idle[d.oldest_idle % GUARD_IDLE]
-        d.oldest_idle += 1
-        d.idle_bytes -= idle.bytes
-        offset = idle.offset
-        a = arena_of(d, &offset)
-        arena_free(a, offset)
-    idle = &d.idle[d.next_idle % GUARD_IDLE]
-    idle.offset = start
-    idle.bytes = bytes
-    d.next_idle += 1
-    d.idle_bytes += bytes
+    left = run.free_blocks[6] == 0 and leave_open(d, start, bytes)
     pthread_mutex_unlock(&d.idle_lock)
+    if not left:
+        set_marks(d, start, used, MIC_MARK_CLOSED)
+        open_pages(d, start, bytes, False)
+        keep_idle(d, start, bytes)
     return True
 
 

@@ -20,6 +20,8 @@
 #define MIC_PAGE_BYTES 0u   /* the marks of its bytes say all */
 #define MIC_PAGE_ALL 1u     /* and a mark: of all of them */
 #define MIC_PAGE_BUSY 255u
+#define MIC_PAGE_WRITTEN 1  /* of its access: regions may have written it; else it was opened for reads alone, or not */
+#define MIC_PAGE_READ 2
 #define MIC_PAGE_LOOKS 100u /* before who waits for another sleeps, MIC_PAGE_NAP microseconds */
 #define MIC_PAGE_NAP 100u
 #define MIC_PAGE_NAPS 10000u /* then that one has died */
@@ -27,7 +29,7 @@
 struct mic_pages
 {
   unsigned char *marks, *whole;  /* of bytes, of pages; the latter NULL: there are none */
-  unsigned char *writable;       /* pages that regions may have written, as they can; NULL as before */
+  unsigned char *access;         /* what regions may do with pages, as they could: MIC_PAGE_WRITTEN; NULL as before */
   char *memory;                  /* where it can be written */
   int spread;
   uint32_t *stay_open;           /* of struct mic_guards */
@@ -51,8 +53,8 @@ static __attribute__ ((unused)) int
 mic_may_be_written (const struct mic_pages *p, uint64_t offset, uint64_t size)
 {
   uint64_t first = offset / MIC_PAGE, last = (offset + size + MIC_PAGE - 1) / MIC_PAGE;
-  return p->writable == NULL || __atomic_load_n (p->stay_open, __ATOMIC_RELAXED)
-         || memchr (p->writable + first, 1, last - first) != NULL;
+  return p->access == NULL || __atomic_load_n (p->stay_open, __ATOMIC_RELAXED)
+         || memchr (p->access + first, MIC_PAGE_WRITTEN, last - first) != NULL;
 }
 
 /* Fill SIZE bytes, a multiple of 8, of a device's memory; OFFSET: theirs there, too.  */
@@ -152,6 +154,8 @@ mic_mark_range (const struct mic_pages *p, uint64_t offset, uint64_t n, int mark
     {
       uint64_t page = offset & -MIC_PAGE;
       next = page + MIC_PAGE < end ? page + MIC_PAGE : end;
+      if (__atomic_load_n (p->whole + page / MIC_PAGE, __ATOMIC_ACQUIRE) == MIC_PAGE_ALL + (unsigned) mark)
+        continue;
       if (next - offset == MIC_PAGE)
         {
           mic_take_page (p, page);

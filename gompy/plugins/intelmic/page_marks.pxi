@@ -4,7 +4,7 @@ cdef extern from "page_marks.h" nogil:
     struct mic_pages:
         unsigned char *marks
         unsigned char *whole
-        unsigned char *writable
+        unsigned char *access
         char *memory
         int spread
         uint32_t *stay_open
@@ -20,8 +20,8 @@ cdef extern from "page_marks.h" nogil:
 
 
 cdef inline uint64_t marks_size(uint64_t arena) noexcept nogil:
-    """Bytes of all marks of an arena: of its bytes, of images' pages, of its pages, and which of these regions
-    can write."""
+    """Bytes of all marks of an arena: of its bytes, of images' pages, of its pages, and what regions may do with
+    these."""
     return arena + MIC_OUTER_BYTES + 2 * (arena // 4096)
 
 
@@ -29,7 +29,7 @@ cdef inline void open_pages_marks(mic_pages *p, unsigned char *marks, char *memo
                                   int spread, uint32_t *stay_open) noexcept nogil:
     p.marks = marks
     p.whole = NULL if exact else marks + arena + MIC_OUTER_BYTES
-    p.writable = NULL if exact else p.whole + arena // 4096
+    p.access = NULL if exact else p.whole + arena // 4096
     p.memory = memory
     p.spread = spread
     p.stay_open = stay_open

@@ -23,6 +23,8 @@ include "reverse.pxi"
 include "outer_pages.pxi"
 include "marks.pxi"
 include "launch.pxi"
+include "guard_pages.pxi"
+include "guard_rests.pxi"
 include "guards.pxi"
 include "outer_marks.pxi"
 include "words.pxi"
@@ -287,7 +289,8 @@ cdef public bint gompy_guard(int number, uintptr_t start, size_t size) noexcept 
     if d.guarded and size:
         if d.marks != NULL:
             set_marks(d, start - d.base, size, MIC_MARK_CLOSED)
-            return True  # its marks say so; the block's pages have no access yet
+            close_opened(d, start - d.base, size)  # that the block has from one before; else it has no access yet
+            return True
         open_pages(d, start - d.base, size, False)
     return d.guarded
 
@@ -341,11 +344,10 @@ cdef public uint64_t gompy_check_spent(int number) noexcept nogil:
 
 
 cdef public void gompy_check_less(int number, int less) noexcept nogil:
-    """There is no time to see what nothing has written of memory that is allocated next.
-
-    Not part of GCC's interface.
+    """There is no time to see what nothing has written of memory that is allocated next, nor to close what is freed;
+    not less: there is again.  Not part of GCC's interface.
     """
-    device_of(number).taken_as_set = less != 0 and device_of(number).control.exact == 0
+    check_less(device_of(number), less != 0)
 
 
 cdef public bint gompy_may_be_written(int number, uintptr_t start, size_t size) noexcept nogil:
