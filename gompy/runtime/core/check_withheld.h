@@ -130,7 +130,8 @@ gompy_say_construct (struct gompy_said *said)
 static void
 gompy_say_withheld (void)
 {
-  if (gompy_saying || (!gompy_frame_asked && __atomic_load_n (&gompy_withheld_any, __ATOMIC_RELAXED) == 0))
+  if (gompy_saying || (!gompy_frame_asked && __atomic_load_n (&gompy_withheld_any, __ATOMIC_RELAXED) == 0)
+      || !gompy_is_logging ())  /* a forked child: the lock may be anybody's */
     return;
   gompy_saying = 1;
   pthread_mutex_lock (&gompy_withheld_lock);
@@ -295,7 +296,7 @@ gompy_withheld_ends (uint64_t call)
   struct gompy_said *said = gompy_said;
   gompy_said_call = call;
   gompy_frame_asked = 0;
-  if (said == NULL)
+  if (said == NULL || !gompy_is_logging ())
     return;
   if (said->count && (!gompy_rests || gompy_said_names (said)
                       || (gompy_unsaid == NULL && (gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid)) == NULL)))
