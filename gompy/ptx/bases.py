@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 
 DEPTH = 4

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 HALF = 0xFFFF
 """The lower half of a warp's lanes."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from .conflicts import Conflicts
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 IOTA = {n: "<" + ", ".join(f"i64 {i * n}" for i in range(32)) + ">" for n in (1, 2, 4, 8)}
 """32 offsets of elements of n bytes, which follow each other."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .flow import Block
     from .uniform import Analysis
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 ROOM = 12288
 """Bytes of a warp's row at most: 32 of them are on one warp's stack."""

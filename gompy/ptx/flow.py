@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from dataclasses import dataclass, field
 else:
-    from .records import dataclass, field
+    from gompy.records import dataclass, field
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 LONG = frozenset(("u64", "s64", "b64"))
 WIDE = {("wide", "s32"): True, ("wide", "u32"): False}

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 ALWAYS, MIXED = 1 << abi.RACE_ALWAYS, 1 << abi.RACE_MIXED
 PARAMETERS = (1 << abi.RACE_PARAMS) - 1

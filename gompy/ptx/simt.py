@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 STACK = "%simtstack_ar"
 MENDED = "%simtstack_own"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .flow import Block
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 WORDS = frozenset(("%tid.x", "%tid.y", "%tid.z", "%laneid"))
 """Special registers of a lane that such code reads."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from .source_variables import SourceVariable
 else:
-    from .records import dataclass, field
+    from gompy.records import dataclass, field
 
 TYPE_BYTES = {
     "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4,

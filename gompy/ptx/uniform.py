@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass, field
 else:
-    from .records import dataclass, field
+    from gompy.records import dataclass, field
 
 UNI = "__nvptx_uni"
 OUTSIDE, INSIDE, UNKNOWN = 0, 1, 2

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from dataclasses import dataclass
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 PAGE, MAGIC, HASHED_FROM = abi.PAGE, abi.MAGIC, abi.HASHED_FROM
 SECTIONS, LINK_KINDS, KINDS = abi.SECTIONS, abi.LINK_KINDS, abi.KINDS

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    from .records import dataclass
+    from gompy.records import dataclass
 
 MASKABLE = 4
 """Bytes of the narrowest values that LLVM has masked accesses of on every processor."""

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from gompy.ptx import build, reach, store
 from gompy.ptx.index import index_file
 from gompy.ptx.parser import parse
-from gompy.ptx.records import dataclass, field
 from gompy.ptx.words import cut
+from gompy.records import dataclass, field, replace
 
 HEAD = ".version 6.0\n.target sm_35\n.address_size 64\n"
 STACKS = ".visible .shared .align 8 .u64 __nvptx_stacks[32];\n"
@@ -158,6 +158,8 @@ def test_records_are_like_dataclasses(number: int, text: str, extra: int) -> Non
     one, two = Open(number), Open(number)
     one.items += range(extra)
     assert one != two and two.items == [] and not hasattr(one, "__dict__")
+    changed = replace(Frozen(number, text), b="other")
+    assert changed == Frozen(number, "other") and replace(one, a=7).items is one.items
 
 
 WORD = re.compile(

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 MAY_IMPORT = {
     "gompy": set[str](),
+    "gompy.records": set[str](),
     "gompy.abi": set[str](),
     "gompy.native": {"gompy.abi"},
     "gompy.objects": {"gompy", "gompy.abi"},
@@ -26,7 +27,7 @@ MAY_IMPORT = {
     "gompy.plugins": set[str](),
     "gompy.profiler": set[str](),
     "gompy.nvml": set[str](),
-    "gompy.ptx": {"gompy.abi"},
+    "gompy.ptx": {"gompy.records", "gompy.abi"},
     "crtoffload": {"gompy.objects"},
     "gompy.access": set[str](),
     "mkoffload": {
@@ -41,11 +42,12 @@ MAY_IMPORT = {
     "gompy.accel": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver"},
     "gompy.cudart": {"gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver", "gompy.ptx"},
     "gompy.nvrtc": {"gompy", "gompy.abi", "gompy.cudart", "gompy.driver", "gompy.tools"},
-    "gompy.check": {"gompy.abi", "gompy.objects", "gompy.tools"},
+    "gompy.check": {"gompy", "gompy.records", "gompy.abi", "gompy.objects", "gompy.tools"},
     "gompy.replay": {"gompy", "gompy.abi", "gompy.objects", "gompy.check", "gompy.plugins"},
     "gompy.cli": {
         *("gompy", "gompy.abi", "gompy.objects", "gompy.tools", "gompy.driver", "gompy.accel", "gompy.check"),
         *("gompy.regions", "gompy.opencl", "gompy.remote", "gompy.replay", "gompy.cudart", "gompy.virtual"),
+        "gompy.records",
     },
     "gompy.notebook": {"gompy", "gompy.cli"},
     "testsuite": {

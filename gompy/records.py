@@ -1,7 +1,7 @@
-"""`dataclass` and `field` without the module `dataclasses`, which takes longer to load than a kernel takes to parse.
+"""`dataclass`, `field` and `replace` without the module `dataclasses`, which takes 7 ms, and one for two classes.
 
-The compiler is started anew for each image, so what it imports counts.  Type checkers see the standard ones.  Only what
-the compiler needs: slots, defaults, default factories; frozen classes compare and hash by value, others by identity.
+For what starts anew for each program that it runs, or image that it makes.  Type checkers see the standard ones.  Only
+what those need: slots, defaults, default factories; frozen classes compare and hash by value, others by identity.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from _operator import attrgetter  # the module operator has more, and takes long
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    Record = TypeVar("Record")
 
 MISSING = object()
 
@@ -26,6 +28,14 @@ class Factory:
 def field(*, default_factory: Callable[[], Any]) -> Any:
     """A field with a default factory."""
     return Factory(default_factory)
+
+
+def replace(record: Record, **changes: Any) -> Record:
+    """A copy with other values of some fields."""
+    for name in record.__slots__:  # type: ignore[attr-defined]
+        if name not in changes:
+            changes[name] = getattr(record, name)
+    return record.__class__(**changes)
 
 
 def shown(record: Any) -> str:
