@@ -94,12 +94,15 @@ def dispatch(arguments: list[str]) -> int:
         what = f"no {kind} '{toolmain.one_line(name)}'"
         print(f"gompy: error: {what}; the commands are {', '.join(available())}", file=sys.stderr)
         return 2
-    import importlib
-
-    if name not in available():
+    module = f"gompy.cli.{name}"
+    try:
+        command = __import__(module, fromlist=["main"])
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
         print(f"gompy: error: '{name}' is not implemented", file=sys.stderr)
         return 2
-    return int(importlib.import_module(f"gompy.cli.{name}").main(rest))
+    return int(command.main(rest))
 
 
 def main() -> int:

@@ -8,17 +8,20 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-import shlex
 import stat
 import sys
-from typing import Final
 
 from gompy.abi import targets
 from gompy.cli.arguments import add_program, command_parser, program_words
 from gompy.cli.run_program import Program, RunError, look_at
 from gompy.driver import paths
 from gompy.tools.child import become
+from gompy.tools.process import ToolError
 from gompy.tools.toolmain import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 EXIT_USAGE: Final = 2
 EXIT_FOUND: Final = 86
@@ -133,11 +136,15 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
     environment = settings(options, program)
     command = [program.path, *words[1:]]
     if options.under and _is_gdb(options.under):
+        import shlex
+
         from gompy.cli.run_gdb import gdb_command
 
         command = gdb_command(shlex.split(options.under), program, words[1:], environment)
         environment = dict(os.environ)
     elif options.under and _is_rr(options.under):
+        import shlex
+
         from gompy.cli.run_rr import rr_command
 
         command = rr_command(shlex.split(options.under), command)
@@ -149,6 +156,8 @@ def _run(options: argparse.Namespace, words: list[str]) -> int:
         become(command, environment)
     except OSError as error:
         raise RunError(f"{error.filename or command[0]}: {error.strerror}") from None
+    except ToolError as error:  # no folder for temporary files
+        raise RunError(str(error)) from None
 
 
 def _why_not(path: str, access: int) -> int:
@@ -194,6 +203,8 @@ def _run_watched(options: argparse.Namespace, command: list[str], environment: d
 
 def _tool(under: str) -> str:
     """The name of the command."""
+    import shlex
+
     try:
         words = shlex.split(under)
     except ValueError as error:

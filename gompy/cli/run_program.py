@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
-import subprocess
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
 
 from gompy import UserError
 from gompy.abi import llvm, targets
 from gompy.objects.names import OFFLOAD_FUNC_SECTION
+from gompy.tools.child import output_of
 
+TYPE_CHECKING = False  # what this module imports each program waits for
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final
+
     from gompy.objects.view import ElfView
 
 NOT_FOUND: Final = 127
 NOT_RUN: Final = 126
 """Exit statuses of a shell for a command that is not there, and for one that cannot be executed."""
+LOADER_SECONDS: Final = 20
+"""How long the loader may look for a program's libraries."""
 
 CLANG_TARGETS: Final = {"x86_64": targets.INTELMIC.name, "nvptx64": targets.NVPTX.name}
 """The kind of device that runs an image of clang's, by the begin of its triple."""
@@ -39,28 +42,55 @@ class RunError(UserError):
         self.status = status
 
 
-@dataclass
 class Program:
     """A program that can be started: its path, whether libgompy must be preloaded, its regions' targets.
 
     stock_clang: it would take LLVM's libomptarget, in whose place gompy's has to be found.
     cuda: it has no regions, but kernels of CUDA.
-    maps_data: it has directives or routines for a device's data, maybe without regions.
+    maps_data: it has no regions, but directives or routines for a device's data.
     """
 
-    name: str
-    path: str
-    preload: bool = False
-    stock_clang: bool = False
-    cuda: bool = False
-    maps_data: bool = False
-    targets: set[str] = field(default_factory=set)
-    regions: list[str] = field(default_factory=list)
+    def __init__(self, name: str, path: str) -> None:
+        self.name = name
+        self.path = path
+        self.preload = False
+        self.stock_clang = False
+        self.cuda = False
+        self.maps_data = False
+        self.later: list[Callable[[], None]] = []  # reads images and tables, if somebody asks: most runs do not
+        self._targets: set[str] = set()
+        self._regions: list[str] = []
+
+    @property
+    def targets(self) -> set[str]:
+        """The names of its images' targets."""
+        self._read()
+        return self._targets
+
+    @property
+    def regions(self) -> list[str]:
+        """The names of its regions."""
+        self._read()
+        return self._regions
+
+    def add(self, regions: list[str], images: set[str]) -> None:
+        """A file of it has these regions, and images for these targets."""
+        self._regions += regions
+        self._targets |= images
+
+    def _read(self) -> None:
+        later, self.later = self.later, []
+        for step in later:
+            step()
 
 
 def find(name: str) -> str:
     """The path of a program; RunError if there is none that may be executed."""
-    path = name if "/" in name else shutil.which(name)
+    path: str | None = name
+    if "/" not in name:
+        import shutil
+
+        path = shutil.which(name)
     if path is None or not os.path.exists(path):
         hint = f" in PATH; ./{name} is here" if "/" not in name and os.path.isfile(name) else ""
         raise RunError(f"{name}: {os.strerror(errno.ENOENT)}{hint}", NOT_FOUND)
@@ -153,13 +183,14 @@ def _linked(program: Program, elf: ElfView) -> bool:
         program.preload = False
     clang = ours or program.stock_clang
     has_regions = _take(program, elf) | (clang and _take_clang(program, elf))
-    program.maps_data = _calls_for_data(elf)
+    files = [elf]
     for path in libraries.values():
         if path and not path.startswith(("/lib/", "/lib64/", "/usr/lib/")) and "libgomp" not in os.path.basename(path):
             library = _elf(path, path)
             if library is not None:
                 has_regions |= _take(program, library) | (clang and _take_clang(program, library))
-                program.maps_data |= _calls_for_data(library)
+                files.append(library)
+    program.maps_data = not has_regions and any(map(_calls_for_data, files))
     return has_regions
 
 
@@ -177,47 +208,52 @@ def _calls_for_data(elf: ElfView) -> bool:
 
 def _take_clang(program: Program, elf: ElfView) -> bool:
     """The same of regions by clang."""
-    from gompy.objects import clang_images
-    from gompy.objects.view import Damaged
-
     entries = (llvm.ENTRIES_SECTION, llvm.NEWER_ENTRIES_SECTION)
     if not any(section.name in entries and section.size for section in elf.sections):
         return False
+    program.later.append(lambda: _read_clang(program, elf))
+    return True
+
+
+def _read_clang(program: Program, elf: ElfView) -> None:
+    from gompy.objects import clang_images
+    from gompy.objects.view import Damaged
+
     try:
         found = clang_images.read_clang(elf)
     except Damaged:
-        return True
-    program.regions += [entry.name for entry in found.entries if entry.is_region and entry.name]
+        return
+    program.add([entry.name for entry in found.entries if entry.is_region and entry.name], set())
     for image in found.images:
         triple = image.target if image.binary.triple or image.extension != "so" else "x86_64"
-        program.targets |= {name for start, name in CLANG_TARGETS.items() if triple.startswith(start)}
-    return True
+        program.add([], {name for start, name in CLANG_TARGETS.items() if triple.startswith(start)})
 
 
 def _take(program: Program, elf: ElfView) -> bool:
-    """Note a file's regions and the targets of its images; whether it has regions."""
+    """Note a file with regions; whether it has some."""
+    if not any(section.name == OFFLOAD_FUNC_SECTION and section.size for section in elf.sections):
+        return False
+    program.later.append(lambda: _read(program, elf))
+    return True
+
+
+def _read(program: Program, elf: ElfView) -> None:
+    """Note a file's regions and the targets of its images."""
     from gompy.objects import images, tables
     from gompy.objects.view import Damaged
 
-    if not any(section.name == OFFLOAD_FUNC_SECTION and section.size for section in elf.sections):
-        return False
     try:
-        program.regions += [entry.name for entry in tables.read_tables(elf).funcs if entry.name]
-        program.targets |= {image.target for image in images.find_images(elf)}
+        program.add([entry.name for entry in tables.read_tables(elf).funcs if entry.name], set())
+        program.add([], {image.target for image in images.find_images(elf)})
     except Damaged:
         pass  # the program may run all the same; gompy verify tells
-    return True
 
 
 def _libraries(path: str) -> dict[str, str]:
     """The libraries that the loader would take, by name, with their paths; the loader itself is asked, as ldd does."""
     env = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"}
-    try:
-        done = subprocess.run([path], env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return {}
     found = {}
-    for line in done.stdout.decode("utf-8", "surrogateescape").splitlines():
+    for line in output_of(path, env, LOADER_SECONDS).decode("utf-8", "surrogateescape").splitlines():
         name, arrow, rest = line.strip().partition(" => ")
         path = (rest if arrow else name).rpartition(" (")[0]
         # One that is linked by its path has that alone, the kernel's own (linux-vdso.so.1) no path.

@@ -8,9 +8,8 @@ Layouts: System V gABI, AMD64 psABI.
 from __future__ import annotations
 
 import struct
+from _collections import _tuplegetter  # type: ignore[import-not-found]  # namedtuple's, without its module
 from bisect import bisect_right
-from collections.abc import Iterable
-from typing import Final, NamedTuple
 
 from gompy import UserError
 from gompy.objects.elf import (
@@ -38,6 +37,11 @@ from gompy.objects.elf import (
     Section,
     Symbol,
 )
+
+TYPE_CHECKING = False  # importing typing would cost `gompy run` two milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final, NamedTuple
 
 MACHINES: Final[dict[int, str]] = {EM_X86_64: "x86_64", EM_AARCH64: "aarch64", EM_AMDGPU: "amdgcn"}
 FLAG_LETTERS: Final = (
@@ -78,12 +82,28 @@ class Damaged(UserError):
         self.cause = cause
 
 
-class Pointer(NamedTuple):
-    """What a word in memory points to: an address, or the name of a symbol that another file defines."""
+if TYPE_CHECKING:
 
-    address: int | None
-    symbol: str | None
-    addend: int = 0
+    class Pointer(NamedTuple):
+        """What a word in memory points to: an address, or the name of a symbol that another file defines."""
+
+        address: int | None
+        symbol: str | None
+        addend: int = 0
+
+else:
+
+    class Pointer(tuple):
+        """As above."""
+
+        __slots__ = ()
+        address, symbol, addend = (_tuplegetter(i, "") for i in range(3))
+
+        def __new__(cls, address, symbol, addend=0):
+            return tuple.__new__(cls, (address, symbol, addend))
+
+        def __repr__(self) -> str:
+            return f"Pointer(address={self.address!r}, symbol={self.symbol!r}, addend={self.addend!r})"
 
 
 def text(name: bytes) -> str:
