@@ -6,7 +6,10 @@ gompy/native/generate.py makes a header and a .pxd of them.
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class Op(IntEnum):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 from gompy.abi.check_log import FAILED, Copy, Entry, Op
 from gompy.check import constructs, host, told
@@ -15,6 +12,17 @@ from gompy.check.log import Event, Log
 from gompy.check.mapped import POINTERS, Mapping, amount
 from gompy.check.mends import is_openacc, mend
 from gompy.check.situation import Situation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import dataclass
+    from typing import Final
+
+    Step = Callable[[Event], object]
+    """What is done at a record."""
+else:
+    from gompy.records import dataclass
 
 OFTEN: Final = 3
 WORTH: Final = 4096
@@ -26,9 +34,6 @@ ATTACH: Final = Entry.ATTACH.value
 TO_DEVICE: Final = Copy.TO_DEVICE.value
 SAME: Final = Copy.SAME.value
 """Numbers: at each record an operation of a flag's own class would take longer than all the rest."""
-
-Step = Callable[[Event], object]
-"""What is done at a record."""
 
 
 def names_data(what: str) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import Final
 
 from gompy.abi import gomp
 from gompy.check.associated import routine_finding
@@ -18,9 +16,14 @@ from gompy.check.names import WORD
 from gompy.check.refused import in_words, refused
 from gompy.check.situation import Situation
 
-PRESENT: Final = re.compile(
-    r"present clause: (?:!acc_is_present|not present[a-z ]*) \((?:addr: )?(0x[0-9a-f]+), (?:size: )?(\d+)"
-)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import replace
+    from typing import Final
+else:
+    from gompy.records import replace
+
+PRESENT: Final = r"present clause: (?:!acc_is_present|not present[a-z ]*) \((?:addr: )?(0x[0-9a-f]+), (?:size: )?(\d+)"
 
 
 def overlap(distance: int) -> str:
@@ -69,7 +72,7 @@ def _of_removed(what: str, remover: str) -> str:
 
 def failure(now: Situation, event: Event, text: str) -> None:
     """A construct cannot be mapped, or a routine is refused."""
-    if (missing := PRESENT.search(text)) is not None:
+    if (missing := re.search(PRESENT, text)) is not None:
         _not_present(now, event, int(missing[1], 16), int(missing[2]))
         return
     if (finding := routine_finding(text, event, now.place(event), now.state)) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 
 from gompy.abi.check_log import Copied
 from gompy.check.associated import State
@@ -12,6 +12,12 @@ from gompy.check.findings import Finding, Note
 from gompy.check.log import Event
 from gompy.check.mapped import Mapping, amount, made_here
 from gompy.check.names import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import replace
+else:
+    from gompy.records import replace
 
 
 def copied_finding(event: Event, place: Place, blocks: Blocks, state: State) -> Finding | None:
@@ -52,7 +58,7 @@ def copied_finding(event: Event, place: Place, blocks: Blocks, state: State) -> 
 
 def refused_copy(text: str, event: Event) -> Event | None:
     """The copy that OpenACC's routine was to make, of the runtime's text; None: that is about something else."""
-    match = COPYING.search(text)
+    match = re.search(COPYING, text)
     if match is None or not event.what.startswith("acc_memcpy_"):
         return None
     source, end, device, _ = (int(group, 16) for group in (match[1], match[2], match[4], match[5]))

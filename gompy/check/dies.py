@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Final
 
 WORD: Final = 8
-AT_ADDRESS: Final = re.compile(rb"(?=[\x09-\x7f]\x03(.{8}))", re.DOTALL)
+AT_ADDRESS: Final = rb"(?s)(?=[\x09-\x7f]\x03(.{8}))"
 """A short location expression, after its length, that begins with DW_OP_addr."""
 OP_ADDR: Final = 0x03
 OP_ADDRX: Final = 0xA1
-AT_INDEX: Final = re.compile(rb"[\x02-\x7f]\xa1")
+AT_INDEX: Final = rb"[\x02-\x7f]\xa1"
 """One that begins with DW_OP_addrx, as clang writes it in DWARF 5: the address is in .debug_addr."""
 
 
@@ -35,11 +38,11 @@ class Bytes:
         low, high = self.limits
         found = [
             match.start()
-            for match in AT_ADDRESS.finditer(self.data)
+            for match in re.finditer(AT_ADDRESS, self.data)
             if low <= int.from_bytes(match[1], "little") < high
         ]
         if self.indexed:
-            found = sorted(found + [match.start() for match in AT_INDEX.finditer(self.data)])
+            found = sorted(found + [match.start() for match in re.finditer(AT_INDEX, self.data)])
         return found
 
     def word(self, address: int) -> list[int]:

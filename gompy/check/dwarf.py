@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
-import io
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
 
 from gompy.check.dies import OP_ADDR, OP_ADDRX, Bytes, below, in_unit, leading_to, type_of
 from gompy.check.log import KEPT, Frame
+from gompy.objects.dwarf_sections import dwarf_of
+from gompy.objects.elf import STT_FUNC, Elf
 from gompy.objects.lines import code_ranges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from dataclasses import dataclass, replace
+    from typing import Any, Final
+
+    Read = Callable[[int], int | None]
+    """The word at an address of the process, None where it is not known."""
+else:
+    from gompy.records import dataclass, replace
 
 POINTER: Final = 8
 OP_REG0: Final = 0x50
@@ -33,9 +41,6 @@ ELEMENTS: Final = "data()"
 COMPLEX: Final = 3
 ENCODINGS: Final = {2: "u", COMPLEX: "f", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u", 16: "u"}
 """DW_ATE_*: which numbers are floating, signed, unsigned."""
-
-Read = Callable[[int], int | None]
-"""The word at an address of the process, None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +92,9 @@ class Source:
     """The DWARF of one linked file; ``base``: where it is loaded."""
 
     def __init__(self, data: bytes, base: int) -> None:
-        from elftools.elf.elffile import ELFFile
-
         self.base = base
-        self.elf = ELFFile(io.BytesIO(data))
-        # strict: a file that has .eh_frame alone says nothing of variables.
-        self.dwarf: Any = self.elf.get_dwarf_info() if self.elf.has_dwarf_info(strict=True) else None
+        self.elf = Elf(data, "")
+        self.dwarf = dwarf_of(self.elf)
         self._rows: dict[int, tuple[list[int], list[tuple[str, int]]]] = {}
         self._globals: list[Spot] | None = None
         self._spots: dict[int, list[Spot]] = {}
@@ -102,9 +104,8 @@ class Source:
     @cached_property
     def limits(self) -> tuple[int, int]:
         """Begin and end of the file's own addresses."""
-        loaded = list(self.elf.iter_segments("PT_LOAD"))
-        low = min((s["p_vaddr"] for s in loaded), default=0)
-        return low, max((s["p_vaddr"] + s["p_memsz"] for s in loaded), default=0)
+        loaded = self.elf.loaded()
+        return min((begin for begin, _ in loaded), default=0), max((end for _, end in loaded), default=0)
 
     @cached_property
     def _bytes(self) -> Bytes:
@@ -153,11 +154,7 @@ class Source:
     @cached_property
     def _functions(self) -> list[tuple[int, int, str]]:
         """Functions by the file's symbols: begin, size, name."""
-        from elftools.elf.sections import SymbolTableSection
-
-        table = self.elf.get_section_by_name(".symtab")
-        symbols = table.iter_symbols() if isinstance(table, SymbolTableSection) else ()
-        found = [(s["st_value"], s["st_size"], s.name) for s in symbols if s["st_info"]["type"] == "STT_FUNC"]
+        found = [(s.value, s.size, s.name) for s in self.elf.symbols() if s.type == STT_FUNC]
         return sorted(found, key=lambda function: function[:2])
 
     def function(self, address: int) -> str:
@@ -242,15 +239,15 @@ class Source:
         except (Unknown, IndexError):
             return
         if value is not None:
-            yield dataclasses.replace(spot.parts[0], value=value, size=0)
+            yield replace(spot.parts[0], value=value, size=0)
         else:
             for part in spot.parts:
-                yield dataclasses.replace(part, address=address + part.address)
+                yield replace(part, address=address + part.address)
         there = value if value is not None else read(address) if spot.behind else None
         if not there:
             return
         for part in spot.behind:
-            yield dataclasses.replace(part, address=there + part.address)
+            yield replace(part, address=there + part.address)
 
     def _value(self, spot: Spot, frame: Frame | None, read: Read) -> int | None:
         """A pointer's value, where that is in a register that calls keep, or is computed; None: it is in memory."""
@@ -419,7 +416,7 @@ class Source:
             inner = list(self._members(form.format(name, first + i), address + i * stride, element, depth))
             if not any(part.points for part in inner):
                 return
-            yield from (dataclasses.replace(part, behind=name) for part in inner if part.points)
+            yield from (replace(part, behind=name) for part in inner if part.points)
 
     def _behind(self, name: str, kind: Any) -> Iterator[Variable]:
         """The pointers in the structure that a pointer of C or C++ points to, or the pointer that it points to."""

@@ -4,8 +4,6 @@ runtime's text does not say the name."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
 
 from gompy.check.associated import State
 from gompy.check.findings import Finding
@@ -13,12 +11,19 @@ from gompy.check.log import Event
 from gompy.check.mapped import amount
 from gompy.check.names import Place
 
-MEMBER: Final = re.compile(r"Trying to map into device \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) structure element when other")
-COPYING: Final = re.compile(
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+    from typing import Final
+else:
+    from gompy.records import dataclass
+
+MEMBER: Final = r"Trying to map into device \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) structure element when other"
+COPYING: Final = (
     r"Copying of (?:host|dev) object \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) to (host|dev) object "
     r"\[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) failed"
 )
-SIZE: Final = re.compile(r"the object at (0x[0-9a-f]+) to be mapped has (-?\d+) bytes")
+SIZE: Final = r"the object at (0x[0-9a-f]+) to be mapped has (-?\d+) bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,7 @@ class Partial:
 def partial(text: str, what: str, device: int) -> Partial | None:
     """A member that is mapped without its structure's others, a copy that the device refuses, a size that cannot be."""
     what = what or "target"
-    if match := MEMBER.search(text):
+    if match := re.search(MEMBER, text):
         start, end = int(match[1], 16), int(match[2], 16)
         words = (
             f"{what} is to map {{name}} ({{size}}), and of its structure other members are mapped to device {device}"
@@ -45,13 +50,13 @@ def partial(text: str, what: str, device: int) -> Partial | None:
             f"{words} already",
             "map all members that are used by one directive, or end the others' mapping",
         )
-    if match := COPYING.search(text):
+    if match := re.search(COPYING, text):
         groups = [int(group, 16) for group in (match[1], match[2], match[4], match[5])]
         start, end = groups[2:] if match[3] == "host" else groups[:2]
         way = "from" if match[3] == "host" else "to"
         words = f"{what}: {{size}} cannot be copied {way} device {device} {'to' if way == 'from' else 'from'} {{name}}"
         return Partial(start, end - start, words, "give an address of device memory that has so many bytes")
-    if match := SIZE.search(text):
+    if match := re.search(SIZE, text):
         # The message has what it may be.
         words = f"{what} is to map {{name}} with a size of {match[2]} bytes"
         mended = "copy an array of negative stride first, nullify a pointer that points to nothing, or check the length"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Final
 
 from gompy.check.names import Place
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field
+    from typing import Final
+else:
+    from gompy.records import dataclass, field
+
 ERROR: Final = "error"
 ADVICE: Final = "advice"
-ELEMENT: Final = re.compile(r"\[\d+\]\.")
+ELEMENT: Final = r"\[\d+\]\."
 """Of a member's name, in an array of structures that a pointer points to: ``q[3].w``; of the first it is ``q->w``."""
 
 KINDS: Final = {
@@ -59,4 +64,4 @@ class Finding:
 
     def key(self) -> tuple[str, str, str, int]:
         """What makes two findings the same one; of an array of structures one element is as another."""
-        return self.kind, str(self.place), ELEMENT.sub("->", self.variable), self.device
+        return self.kind, str(self.place), re.sub(ELEMENT, "->", self.variable), self.device

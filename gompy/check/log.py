@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
-from typing import Final
 
 from gompy.abi.check_log import Op, Register
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field
+    from typing import Final
+else:
+    from gompy.records import dataclass, field
 
 RECORD: Final = struct.Struct("<HHiIIQQQQQ32sII")
 KEPT: Final = tuple(register.value for register in Register)

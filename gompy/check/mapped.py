@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
-
 from gompy.abi import gomp
 from gompy.check.findings import Note
 from gompy.check.log import Event
 from gompy.check.names import Names, Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+    from typing import Final
+else:
+    from gompy.records import dataclass
 
 POINTERS: Final = frozenset(
     (

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
 
 from gompy.check.dwarf import ELEMENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 ACC: Final = frozenset(("data", "parallel", "kernels", "serial", "host_data", "enter data", "exit data", "update"))
 """Constructs as OpenACC calls them; its routines begin with acc_.  Those of OpenMP begin with target, or omp_."""

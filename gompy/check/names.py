@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Final
 
+from gompy import NATIVE
 from gompy.abi.check_log import Entry, Op
 from gompy.check.dwarf import MOST_ELEMENTS, Source, Variable, is_vector
 from gompy.check.log import Event, Frame, Log
 from gompy.check.passed import passed
 from gompy.objects.debug_files import with_dwarf
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from dataclasses import dataclass, replace
+    from typing import Final
+else:
+    from gompy.records import dataclass, replace
+
 LARGEST: Final = 1 << 28
 FARTHEST: Final = 1 << 30
 HEAD: Final = 16
 WORD: Final = 8
 PAGE: Final = 4096
+OURS: Final = f"{os.path.realpath(NATIVE)}/"
 """Bytes of a file beyond which its DWARF is not read; how far behind a pointer's value what it points to may reach;
-bytes that malloc has between two blocks; those of a pointer, and of a page."""
+bytes that malloc has between two blocks; those of a pointer, and of a page; where our own
+libraries are, with variables that no program maps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +60,22 @@ def given_name(event: Event) -> str:
     return event.payload.decode("utf-8", "replace") if event.op in (Op.ENTRY, Op.UPDATE, Op.ABSENT) else ""
 
 
-@dataclass
 class Names:
     """Names of one run; ``peek``: the word at an address of the program while that runs, or None."""
 
-    log: Log
-    peek: Callable[[int], int | None] | None = None
-    modules: list[Module] = field(default_factory=list)
-    closed: list[Module] = field(default_factory=list)  # in the order in which they went
-    sources: dict[tuple[str, int], Source | None] = field(default_factory=dict)
-    words: dict[int, int] = field(default_factory=dict)
-    elements: dict[int, Variable] = field(default_factory=dict)
-    count: int = 0  # of records that have been met
-    later: list[Callable[[], object]] = field(default_factory=list)  # what asks for DWARF, until somebody does
-    _met: dict[int, dict[tuple[int, int], tuple[int, Event]]] = field(default_factory=dict)
-    _visible: dict[int, list[Variable]] = field(default_factory=dict)
-    _global: list[Variable] | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(self, log: Log, peek: Callable[[int], int | None] | None = None) -> None:
+        self.log = log
+        self.peek = peek
+        self.modules: list[Module] = []
+        self.closed: list[Module] = []  # in the order in which they went
+        self.sources: dict[tuple[str, int], Source | None] = {}
+        self.words: dict[int, int] = {}
+        self.elements: dict[int, Variable] = {}
+        self.count = 0  # of records that have been met
+        self.later: list[Callable[[], object]] = []  # what asks for DWARF, until somebody does
+        self._met: dict[int, dict[tuple[int, int], tuple[int, Event]]] = {}
+        self._visible: dict[int, list[Variable]] = {}
+        self._global: list[Variable] | None = None
         self._take_maps()
         self._take_words(self.log.events)
 
@@ -189,12 +195,13 @@ class Names:
         return found
 
     def _globals(self) -> Iterator[Variable]:
-        """The program's, then those of its libraries; a file with damage costs its own alone."""
+        """The program's, then those of its libraries, but for ours; a file with damage costs its own alone."""
         start = self.log.data_start
         if not start and self.peek is not None and self.modules:
             start = self.modules[0].start  # the program, which comes first
         main = self.source(start) if start else None
-        for source in dict.fromkeys((main, *map(self._open, self.modules))):
+        libraries = (module for module in self.modules if not module.path.startswith(OURS))
+        for source in dict.fromkeys((main, *map(self._open, libraries))):
             if source is not None:
                 try:
                     yield from source.globals(lambda a: self.word(a, None))

@@ -6,13 +6,19 @@ put there is known as long as the caller itself has that (DWARF 5, 3.4.1: call s
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
-from typing import Any, Final
-
-from gompy.check.dwarf import OP_REG0, Operations, Read, Source, Unknown, Variable
+from gompy.check.dwarf import OP_REG0, Operations, Source, Unknown, Variable
 from gompy.check.log import Frame
 from gompy.objects.lines import code_ranges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from dataclasses import replace
+    from typing import Any, Final
+
+    from gompy.check.dwarf import Read
+else:
+    from gompy.records import replace
 
 SITES: Final = frozenset(("DW_TAG_call_site", "DW_TAG_GNU_call_site"))
 VALUES: Final = ("DW_AT_call_value", "DW_AT_GNU_call_site_value")
@@ -36,7 +42,7 @@ def passed(source: Source, frame: Frame, of_caller: Source, read: Read, known: s
             value = of_caller.evaluate(operations, caller, read)
         except (Unknown, IndexError):
             continue
-        yield dataclasses.replace(variable, value=value, address=0, size=0)
+        yield replace(variable, value=value, address=0, size=0)
 
 
 def _given_to(source: Source, pc: int, of_caller: Source, returns: int) -> Iterator[tuple[str, Variable, Operations]]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import re
 from functools import cache
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 LIBRARY: Final = "libstdc++.so.6"
 OPENING: Final = "<([{"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
 
-EXTENSION: Final = re.compile(
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+    from typing import Final
+else:
+    from gompy.records import dataclass
+
+EXTENSION: Final = (
     r"Trying to (?:map into device|update) \[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) object when (?:only )?"
     r"\[(0x[0-9a-f]+)\.\.(0x[0-9a-f]+)\) is"
 )
-OUTSIDE: Final = re.compile(r"\[(0x[0-9a-f]+),\+(\d+)\] outside mapped block \[(0x[0-9a-f]+),\+(\d+)\]")
-NOT_MAPPED: Final = re.compile(r"\[(0x[0-9a-f]+),\+?(\d+)\](?: is)? not mapped")
+OUTSIDE: Final = r"\[(0x[0-9a-f]+),\+(\d+)\] outside mapped block \[(0x[0-9a-f]+),\+(\d+)\]"
+NOT_MAPPED: Final = r"\[(0x[0-9a-f]+),\+?(\d+)\](?: is)? not mapped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +31,12 @@ class Refused:
 
 def refused(text: str) -> Refused | None:
     """The ranges of such a message."""
-    if match := EXTENSION.search(text):
+    if match := re.search(EXTENSION, text):
         start, end, old, old_end = (int(group, 16) for group in match.groups())
         return Refused(start, end - start, old, old_end - old)
-    if match := OUTSIDE.search(text):
+    if match := re.search(OUTSIDE, text):
         return Refused(int(match[1], 16), int(match[2]), int(match[3], 16), int(match[4]))
-    if match := NOT_MAPPED.search(text):
+    if match := re.search(NOT_MAPPED, text):
         return Refused(int(match[1], 16), int(match[2]))
     return None
 

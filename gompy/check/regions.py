@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from gompy.check.associated import is_associated
 from gompy.check.findings import Finding, Note
@@ -12,7 +11,11 @@ from gompy.check.mends import mend
 from gompy.check.names import Place
 from gompy.check.situation import Situation
 
-BEYOND: Final = re.compile(
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+BEYOND: Final = (
     r"(?:is )?(\d+) bytes (past the end of|before) the (\d+) bytes that are mapped from the host's (0x[0-9a-f]+)"
 )
 
@@ -38,7 +41,7 @@ def fault(now: Situation, region: str, place: Place, address: int, why: str) -> 
     """A region has used an address that is not mapped to its device."""
     device, launch = now.launch_of()
     now.frame = launch.frame if launch is not None else now.frame
-    if match := BEYOND.search(why):
+    if match := re.search(BEYOND, why):
         beyond(now, region, place, device, match)
         return
     if "freed block" in why and (block := now.blocks.at(device, address)) is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from gompy.check.findings import ADVICE, KINDS, Finding
 from gompy.check.names import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import stat
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import dataclass
+    from typing import Any, Final
+
     from gompy.check.log import Log
+else:
+    from gompy.records import dataclass
 
 CUT: Final = "the log of mappings and copies ended early"
 
@@ -94,6 +97,8 @@ def unchecked(log: Log) -> Unchecked | None:
 
 
 def _write(path: str, content: dict[str, Any]) -> None:
+    import json
+
     try:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(content, file, indent=1)

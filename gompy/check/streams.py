@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from typing import Final
 
 from gompy.check.findings import Finding, Note
 from gompy.check.mapped import Mapping
@@ -13,12 +11,19 @@ from gompy.check.mends import mend
 from gompy.check.names import Place
 from gompy.check.readable import gpu_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+    from typing import Final
+else:
+    from gompy.records import dataclass
+
 SIDE: Final = (
     r"(read|written|updated atomically) (?:by (a copy|a fill)|in '([^']+)'(?: at ([^:\n]*):(\d+))?[^\n]*?) "
     r"in stream \d+(?: \(([^()\n]*):(\d+)\))?"
 )
 """What is done, by what, where; and where the program has asked for it."""
-BETWEEN: Final = re.compile(
+BETWEEN: Final = (
     rf"race on device memory at (0x[0-9a-f]+) \(\d+ bytes\): {SIDE}, and {SIDE}(?:, kernel '[^']+')?: no event"
 )
 
@@ -46,7 +51,7 @@ class Side:
 
 def stream_race(text: str) -> tuple[int, Side, Side] | None:
     """The address and both sides, a write first; None for another message."""
-    match = BETWEEN.search(text)
+    match = re.search(BETWEEN, text)
     if match is None:
         return None
     groups = match.groups()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 NAME: Final = ".tail"
 HEAD: Final = 4096

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gompy.cli.trace_events import Places, region_of
+from gompy.records import replace
 
 if TYPE_CHECKING:
     from gompy.check.log import Event

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import sys
-import tempfile
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gompy.check.tail import Tail
 from gompy.tools.child import run_child
+from gompy.tools.process import Temps
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dataclasses import dataclass
+
     from gompy.check.run import Files
+else:
+    from gompy.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -33,35 +35,43 @@ class Wanted:
 
 def run_watched(command: list[str], env: dict[str, str], wanted: Wanted) -> int:
     """Run a program, then tell; its exit status, or that of the check's errors.  OSError if it cannot start."""
+    temps = Temps()
+    try:
+        return _run_in(temps.folder(), command, env, wanted)
+    finally:
+        temps.remove()
+
+
+def _run_in(folder: str, command: list[str], env: dict[str, str], wanted: Wanted) -> int:
+    """The same, with a folder for what the program writes for us."""
     errors = 0
-    with tempfile.TemporaryDirectory(prefix="gompy-run-") as folder:
-        log = os.path.join(folder, "log")
-        env = {**env, "GOMPY_CHECK_LOG": log}
-        if wanted.maps or wanted.info:
-            env.setdefault("GOMPY_TRACE_FILE", os.path.join(folder, "trace"))
-        follower = None
-        if wanted.maps:
-            env.pop("GOMPY_TRACE", None)  # this tells it
-            from gompy.cli.run_follow import Follower
+    log = os.path.join(folder, "log")
+    env = {**env, "GOMPY_CHECK_LOG": log}
+    if wanted.maps or wanted.info:
+        env.setdefault("GOMPY_TRACE_FILE", os.path.join(folder, "trace"))
+    follower = None
+    if wanted.maps:
+        env.pop("GOMPY_TRACE", None)  # this tells it
+        from gompy.cli.run_follow import Follower
 
-            follower = Follower(env["GOMPY_TRACE_FILE"], log)
-        tail = Tail(log) if follower is None else None
-        code = run_child(command, env, follower.begin if follower is not None else _get_ready)
-        if tail is not None:
-            _complete(tail)
-        if wanted.check is not None:
-            from gompy.check.run import report
+        follower = Follower(env["GOMPY_TRACE_FILE"], log)
+    tail = Tail(log) if follower is None else None
+    code = run_child(command, env, follower.begin if follower is not None else _get_ready)
+    if tail is not None:
+        _complete(tail)
+    if wanted.check is not None:
+        from gompy.check.run import report
 
-            errors = report(log, command[0], wanted.check)
-        if follower is not None:
-            follower.end()
-        if wanted.trace:
-            _name_memory(env["GOMPY_TRACE_FILE"], log)
-        if wanted.info:
-            from gompy.cli.run_info import told as tables
+        errors = report(log, command[0], wanted.check)
+    if follower is not None:
+        follower.end()
+    if wanted.trace:
+        _name_memory(env["GOMPY_TRACE_FILE"], log)
+    if wanted.info:
+        from gompy.cli.run_info import told as tables
 
-            for line in tables(env["GOMPY_TRACE_FILE"], log):
-                print(line, file=sys.stderr)
+        for line in tables(env["GOMPY_TRACE_FILE"], log):
+            print(line, file=sys.stderr)
     return wanted.status if errors and wanted.status else code
 
 
@@ -70,8 +80,10 @@ def _complete(tail: Tail) -> None:
     try:
         tail.append()
     except OSError:  # no room on the disk: as if the program had met that
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105 (contextlib is not imported on this path)
             os.chmod(tail.log, os.stat(tail.log).st_mode | stat.S_ISVTX)
+        except OSError:
+            pass
     tail.close()
 
 

@@ -26,6 +26,7 @@ ET_DYN = 3
 EM_X86_64 = 62
 EM_AARCH64 = 183
 EM_AMDGPU = 224
+PT_LOAD = 1
 SHT_NULL = 0
 SHT_PROGBITS = 1
 SHT_SYMTAB = 2
@@ -74,6 +75,7 @@ OTHER_FORMATS = {
 """By how files begin: x86-64's, and those for several processors."""
 
 EHDR = struct.Struct("<16sHHIQQQIHHHHHH")
+PHDR = struct.Struct("<IIQQQQQQ")
 SHDR = struct.Struct("<IIQQQQIIQQ")
 SYM = struct.Struct("<IBBHQQ")
 RELA = struct.Struct("<QIIq")  # r_info split: type (low word), symbol (high word)
@@ -246,6 +248,14 @@ class Elf:
     def contents(self, section: Section) -> bytes:
         """The section's bytes in the file; none for NOBITS."""
         return self._slice(section) if section.type != SHT_NOBITS else b""
+
+    def loaded(self) -> list[tuple[int, int]]:
+        """Begin and end of each segment that is loaded."""
+        _, _, _, _, _, start, _, _, _, size, count, _, _, _ = EHDR.unpack_from(self.data)
+        if size != PHDR.size or start + count * size > len(self.data):
+            return []
+        headers = PHDR.iter_unpack(memoryview(self.data)[start : start + count * size])
+        return [(address, address + memory) for kind, _, _, address, _, _, memory, _ in headers if kind == PT_LOAD]
 
     def find(self, name: str) -> Section | None:
         """First section of that name."""

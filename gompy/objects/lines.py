@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import Any, Final
 
 from gompy.objects.elf import SHT_SYMTAB, STT_FILE
-from gompy.objects.view import ElfView
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    from gompy.objects.view import ElfView
 
 LARGEST_SEARCHED: Final = 1 << 28
 """Bytes of a file beyond which its DWARF is not looked into: reading it would take minutes."""

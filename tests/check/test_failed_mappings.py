@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from gompy.abi.check_log import FAILED, Copied, Op
 from gompy.check.copied import refused_copy
 from gompy.check.failed import REFUSALS, partial, pointer_words
 from gompy.check.log import Event
+from gompy.records import replace
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "gompy" / "runtime"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from gompy.abi.check_log import Entry, Op
 from gompy.check.analysis import Analysis
 from gompy.check.log import Event, Frame, Log
 from gompy.driver import paths
+from gompy.records import replace
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / ".venv" / "bin"
