@@ -5,14 +5,13 @@ The exit status is the program's; 127 if there is no such program, 126 if it can
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import stat
 import sys
 
 from gompy.abi import targets
-from gompy.cli.arguments import add_program, command_parser, program_words
+from gompy.cli.run_options import DEVICES, EXIT_USAGE, parse, parser
 from gompy.cli.run_program import Program, RunError, look_at
 from gompy.driver import paths
 from gompy.tools.child import become
@@ -21,93 +20,26 @@ from gompy.tools.toolmain import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
     from typing import Final
 
-EXIT_USAGE: Final = 2
+    from gompy.cli.run_options import Options
+
 EXIT_FOUND: Final = 86
 NVPTX: Final = targets.NVPTX.plugin
-DEVICES: Final = {target.plugin: target.name for target in (targets.INTELMIC, targets.NVPTX)} | {"host": ""}
-MAX_DEVICES: Final = 64
 MAX_GPUS: Final = 16
-"""Most devices of the emulated MIC (OFFLOAD_EMUL_NUM) and of the emulated CUDA driver (GOMPY_CUDA_DEVICES)."""
-EXAMPLES: Final = """\
-examples:
-  gompy run ./prog 100                      as ./prog 100; a program of stock gcc gets libgompy
-  gompy run --device nvptx ./prog           on a GPU, real or emulated
-  gompy run --device host ./prog            all regions on the host
-  gompy run --devices 4 --mandatory ./prog  four emulated devices; no region may run on the host
-  gompy run --check ./prog                  mappings and accesses are checked; status 86 if something is found
-  gompy run --info ./prog                   at exit: what ran where, and why there; what was copied, and in vain
-  gompy run --show-maps ./prog              what each directive maps, by variable, as it happens
-  gompy run --trace t.json ./prog           what happens when, for Perfetto and gompy trace
-  gompy run --under gdb ./prog              stop in the first region; host and device in one gdb
-  gompy run --under "valgrind -q" ./prog    the emulated MIC's process under a tool
-  gompy run --under rr ./prog               record it with its devices; then: rr replay
-
-exit status: the program's (128 and the signal's number, if one ended it); 127 no such program;
-126 it cannot be run; 2 usage, or a file that it names cannot be written"""
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser(
-        "run",
-        "Run a program of gompcc, or of stock gcc, with the runtime's settings as options.",
-        EXAMPLES,
-        usage="gompy run [options] PROG [ARG...]",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--device", choices=tuple(DEVICES), help="the kind of device; host: regions run on the host")
-    parser.add_argument("--devices", type=_count, metavar="N", help="how many emulated devices there are")
-    parser.add_argument("--mandatory", action="store_true", help="a region that would run on the host is an error")
-    parser.add_argument(
-        "--check",
-        nargs="?",
-        const="1",
-        metavar="WHAT",
-        help="check data; for GPUs a list of memory, init, sync, leak, race",
-    )
-    parser.add_argument("--check-json", default="", metavar="FILE", help="check, and write findings to FILE, as JSON")
-    parser.add_argument("--check-sarif", default="", metavar="FILE", help="the same as SARIF")
-    parser.add_argument(
-        "--check-status", type=_status, metavar="N", help="check; exit status when an error is found (86)"
-    )
-    parser.add_argument("--trace", metavar="FILE", help="write a trace of what happens to FILE")
-    parser.add_argument(
-        "--show-maps", action="store_true", help="tell what each directive maps and copies, as it happens"
-    )
-    parser.add_argument("--info", action="store_true", help="tell at exit what ran where and why, and what was copied")
-    parser.add_argument("--under", metavar="CMD", help="gdb, rr, or a command for the emulated MIC's process")
-    parser.add_argument("--any", action="store_true", help="run a program that has no regions itself, such as python3")
-    add_program(parser)
-    return parser
-
-
-def _count(text: str) -> int:
-    """The number of devices."""
-    if not text.isdecimal() or int(text) > MAX_DEVICES:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of devices from 0 to {MAX_DEVICES}")
-    return int(text)
-
-
-def _status(text: str) -> int:
-    """An exit status; 0: the program's own."""
-    if not text.isdecimal() or int(text) > 255:
-        raise argparse.ArgumentTypeError(f"'{text}' is no exit status from 0 to 255")
-    return int(text)
+"""Most devices of the emulated CUDA driver (GOMPY_CUDA_DEVICES)."""
 
 
 def main(argv: list[str]) -> int:
     """Run the command with its arguments (without ``gompy run``); the exit status."""
-    parser = _parser()
-    # `--check PROG` has no WHAT: an optional value of argparse would take the program for it.
-    options = parser.parse_args(["--check=1" if word == "--check" else word for word in _ours(argv)])
+    options, words = parse(argv)
     if options.check is None and (options.check_json or options.check_sarif or options.check_status is not None):
         options.check = "1"
-    words = program_words(parser, argv[len(_ours(argv)) :])
     if options.show_maps and (options.check or options.under):
-        parser.error("--show-maps goes with neither --check nor --under")
+        parser().error("--show-maps goes with neither --check nor --under")
     if options.device == "host" and options.mandatory:
-        parser.error("--device host and --mandatory exclude each other")
+        parser().error("--device host and --mandatory exclude each other")
     try:
         return _run(options, words)
     except RunError as error:
@@ -115,24 +47,15 @@ def main(argv: list[str]) -> int:
         return error.status
 
 
-def _ours(argv: list[str]) -> list[str]:
-    """The words before the program: options, and values of those that take one."""
-    takes_value = ("--device", "--devices", "--trace", "--under", "--check-json", "--check-sarif", "--check-status")
-    number = 0
-    while number < len(argv) and argv[number].startswith("-") and argv[number] != "--":
-        number += 2 if argv[number] in takes_value else 1
-    return argv[:number]
-
-
 def _error(text: str) -> None:
     print(f"gompy run: error: {one_line(text)}", file=sys.stderr)
 
 
-def _run(options: argparse.Namespace, words: list[str]) -> int:
+def _run(options: Options, words: list[str]) -> int:
     for option, path in (("--check-json", options.check_json), ("--check-sarif", options.check_sarif)):
         _see_writable(option, path)
     _see_writable("--trace", options.trace or "", regular=True)
-    program = look_at(words[0], options.any, cuda=bool(options.under) and _is_gdb(options.under))
+    program = look_at(words[0], options.any, cuda=options.under is not None and _is_gdb(options.under))
     environment = settings(options, program)
     command = [program.path, *words[1:]]
     if options.under and _is_gdb(options.under):
@@ -187,7 +110,7 @@ def _see_writable(option: str, path: str, regular: bool = False) -> None:
         raise RunError(f"{option} {path}: {os.strerror(why)}", EXIT_USAGE)
 
 
-def _run_watched(options: argparse.Namespace, command: list[str], environment: dict[str, str]) -> int:
+def _run_watched(options: Options, command: list[str], environment: dict[str, str]) -> int:
     """Run a program of which something is to be told at its end."""
     from gompy.check.run import Files
     from gompy.cli.main import version
@@ -220,7 +143,7 @@ def _is_rr(under: str) -> bool:
     return _tool(under) == "rr"
 
 
-def settings(options: argparse.Namespace, program: Program) -> dict[str, str]:
+def settings(options: Options | argparse.Namespace, program: Program) -> dict[str, str]:
     """The environment for the program; RunError where it has no code for the device that is asked for."""
     env = dict(os.environ)
     target = DEVICES.get(options.device or "", "")

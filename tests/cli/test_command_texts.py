@@ -16,7 +16,19 @@ import pytest
 from text_pieces import held, pieces, printed
 
 from gompy.check.log import Log
-from gompy.cli import device_probe, device_usage, images, record, replay, run, run_info, run_program, run_rr, trace_png
+from gompy.cli import (
+    device_probe,
+    device_usage,
+    images,
+    record,
+    replay,
+    run,
+    run_info,
+    run_options,
+    run_program,
+    run_rr,
+    trace_png,
+)
 from gompy.cli import top_process as top
 from gompy.cli.run_follow import Follower
 from gompy.cli.run_program import Program, RunError
@@ -90,7 +102,7 @@ def test_images_that_a_rewriter_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_status_that_is_none() -> None:
     with pytest.raises(argparse.ArgumentTypeError) as error:
-        run._status("256")
+        run_options._status("256")
     assert str(error.value) == "'256' is no exit status from 0 to 255"
 
 
@@ -103,12 +115,15 @@ def settings(program: Program, **options: Any) -> str:
 
 
 def test_devices_that_a_program_cannot_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = Program("prog", "prog", targets={"amdgcn-amdhsa"})
+    other = Program("prog", "prog")
+    other.add([], {"amdgcn-amdhsa"})
     assert settings(other, device="nvptx") == "prog: it has no code for nvptx, only for other devices"
     many = settings(Program("prog", "prog"), device="nvptx", devices=17)
     assert many == "--devices 17: the emulated driver has at most 16 GPUs"
     monkeypatch.setattr("gompy.driver.paths.LIBDIR", "/nonexistent")
-    gone = settings(Program("prog", "prog", preload=True))
+    stock = Program("prog", "prog")
+    stock.preload = True
+    gone = settings(stock)
     assert gone == "/nonexistent/libgompy.so.1: not there; build gompy again"
 
 

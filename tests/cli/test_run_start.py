@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 from driver_tools import ROOT, Tools, has_all
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gompy.cli import run_options
 from gompy.tools.child import output_of, run_child
 
-SLOW = {"dataclasses", "inspect", "json", "pathlib", "shutil", "subprocess", "tempfile", "typing", "elftools"}
+SLOW = {"argparse", "dataclasses", "inspect", "json", "pathlib", "shlex", "shutil", "subprocess", "tempfile", "typing"}
 """Modules that cost milliseconds, and crept in before."""
 LOADED = """import os, sys
 before = set(sys.modules)
@@ -51,8 +54,33 @@ def test_start_loads_little(bin_folder: Path, tmp_path: Path, option: str) -> No
     status, *loaded = done.stdout.split()
     assert status == "0" and done.stderr == ""
     assert "gompy.cli.run_program" in loaded and ("gompy.check.analysis" in loaded) == bool(option)
-    assert not {name for name in loaded if name.partition(".")[0] in SLOW}
+    assert not {name for name in loaded if name.partition(".")[0] in SLOW | {"elftools"}}
     assert not {"gompy.objects.images", "gompy.objects.streams", "gompy.objects.tables"} & set(loaded)
+
+
+WORDS = ("--check", "--check=race", "--device", "nvptx", "--device=host", "--devices=3", "--devices", "3", "65", "x")
+WORDS += ("--info", "--show-maps", "--any", "--mandatory", "--trace", "--trace=t", "--under", "gdb -q", "--under=rr")
+WORDS += ("--check-json", "-", "--check-sarif=s", "--check-status", "0", "--check-status=7", "--chec", "-x", "", "--")
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=5))
+def test_the_quick_way_reads_options_as_argparse_does(words: list[str]) -> None:
+    """Those that it reads at all: all that are written as in the help."""
+    ours = run_options._ours([*words, "prog"])
+    quick = run_options.plain(ours)
+    if quick is not None:
+        given_to_argparse = ["--check=1" if word == "--check" else word for word in ours]
+        wanted = run_options.parser().parse_args(given_to_argparse, run_options.Options())
+        defaults = {name: value for name, value in vars(run_options.Options).items() if name[0] != "_"}
+        assert {"command": [], **defaults, **vars(quick)} == {**defaults, **vars(wanted)}
+
+
+def test_the_quick_way_knows_each_option() -> None:
+    """It has none of its own."""
+    options = {word for action in run_options.parser()._actions for word in action.option_strings}
+    assert options - {"-h", "--help"} == {*run_options.FLAGS, *run_options.TAKES_VALUE, "--check"}
+    for words in (["--mandatory", "--device", "nvptx"], ["--check"], ["--check=race"], ["--trace=a b", "--info"]):
+        assert run_options.plain(words) is not None
 
 
 def test_output_of_a_program(tmp_path: Path) -> None:
