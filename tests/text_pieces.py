@@ -15,9 +15,24 @@ ASKED = {"compile", "startswith", "endswith", "removeprefix", "removesuffix", "p
 """Methods whose arguments are looked for in a text."""
 
 
+def patterns(tree: ast.Module) -> set[str]:
+    """The names of expressions that functions of re get."""
+    return {
+        call.args[0].id
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == "re"
+        and call.args
+        and isinstance(call.args[0], ast.Name)
+    }
+
+
 def unspoken(tree: ast.Module) -> set[int]:
     """Strings that are not told: docstrings, patterns, what is looked for in a text, keys, the manual."""
     found: set[int] = set()
+    looked_for = patterns(tree)
 
     def drop(node: ast.AST) -> None:
         found.update(id(part) for part in ast.walk(node))
@@ -31,8 +46,8 @@ def unspoken(tree: ast.Module) -> set[int]:
             case ast.Call(ast.Name("command_parser" | "add_choice"), words):
                 for word in words:
                     drop(word)
-            case ast.AnnAssign(ast.Name("EXAMPLES")):
-                drop(node)  # the manual's
+            case ast.AnnAssign(ast.Name(name)) if name == "EXAMPLES" or name in looked_for:
+                drop(node)  # the manual's, or a pattern
             case ast.AnnAssign(ast.Name(name), value=ast.Constant(str(text)) | ast.JoinedStr([ast.Constant(text), *_])):
                 if "\\" in str(text) or not name.strip("_").isupper():
                     drop(node)  # a part of patterns
