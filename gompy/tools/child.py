@@ -141,12 +141,16 @@ def _hand_on(child: int, number: int) -> None:
 
 
 def _close_all_but(kept: tuple[int, ...]) -> None:
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) not in kept:
-            try:  # noqa: SIM105 (as above)
-                os.close(int(name))
-            except OSError:  # that of the list itself
-                pass
+    """Close what else this process was given, as far as /proc tells of it."""
+    try:
+        given = {int(name) for name in os.listdir("/proc/self/fd")}
+    except OSError:
+        return
+    for number in given.difference(kept):
+        try:  # noqa: SIM105 (as above)
+            os.close(number)
+        except OSError:  # that of the list itself
+            pass
 
 
 def _start(command: list[str], env: dict[str, str], in_child: Callable[[], None]) -> int:
