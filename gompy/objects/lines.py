@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
-
-from gompy.objects.elf import SHT_SYMTAB, STT_FILE
+from gompy.objects.dwarf_sections import dwarf_of
+from gompy.objects.elf import SHT_SYMTAB, STT_FILE, Elf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,9 +73,7 @@ class Lines:
         if not self._opened:
             self._opened = True
             if len(self.elf.data) <= LARGEST_SEARCHED and ".debug_line" in self.elf.by_name:
-                from elftools.elf.elffile import ELFFile
-
-                self._dwarf = ELFFile(io.BytesIO(self.elf.data)).get_dwarf_info()
+                self._dwarf = dwarf_of(Elf(self.elf.data, self.elf.file))
         return self._dwarf
 
     def _unit_at(self, address: int) -> int | None:
