@@ -47,8 +47,8 @@ gompy_may_come_again (void)
 {
   if (gompy_again_room == NULL && gompy_again_wanted)
     gompy_again_room = gompy_check_room (sizeof *gompy_again_room);
-  return gompy_again_room != NULL && !gompy_rests && __libc_single_threaded && gompy_is_logging () && gompy_frame_deferred == NULL
-         && gompy_waiting.count == 0 && gompy_waiting.call != 0;
+  return gompy_again_room != NULL && !gompy_rests && __libc_single_threaded && gompy_is_logging ()
+         && gompy_frame_deferred == NULL && gompy_waiting.count == 0 && gompy_waiting.call != 0;
 }
 
 /* What waits is not logged; its last record is the region's.  */

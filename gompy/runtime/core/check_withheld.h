@@ -2,8 +2,8 @@
 
    There is no time to read all of that (check_rest.h).  So what a construct says waits until it ends.  If nothing is
    found meanwhile only what it has mapped and what it has unmapped is kept, with its frame: mappings that end before
-   anybody asks are not logged at all, nor are launches and copies.  Whatever else is to be said first, by any thread, has
-   all of it said before: a finding, the program's end, a record of a construct that is followed.
+   anybody asks are not logged at all, nor are launches and copies.  Whatever else is to be said first, by any thread,
+   has all of it said before: a finding, the program's end, a record of a construct that is followed.
 
    Only where nobody but the check reads the log.  Included once, by check_frames.h.  */
 #ifndef GOMPY_CHECK_WITHHELD_H
@@ -298,8 +298,9 @@ gompy_withheld_ends (uint64_t call)
   gompy_frame_asked = 0;
   if (said == NULL || !gompy_is_logging ())
     return;
-  if (said->count && (!gompy_rests || gompy_said_names (said)
-                      || (gompy_unsaid == NULL && (gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid)) == NULL)))
+  if (gompy_unsaid == NULL)
+    gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid);
+  if (said->count && (!gompy_rests || gompy_said_names (said) || gompy_unsaid == NULL))
     gompy_say_withheld ();
   pthread_mutex_lock (&gompy_withheld_lock);
   gompy_hold_rest_of (said);
