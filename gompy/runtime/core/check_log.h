@@ -364,10 +364,15 @@ static void
 gompy_log_copy (int device, int kind, const char *what, const void *where, uintptr_t start, size_t size,
                 uintptr_t address, unsigned flags, uint64_t before)
 {
-  uint64_t begin = gompy_now (), hash = gompy_rests && flags & GOMPY_LOGGED_TO_DEVICE ? begin /* differs from others */
-                  : flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hash_copy (start, size)
-                  : before ? gompy_hash ((const void *) start, size) : 0;
-  gompy_stale_time += gompy_now () - begin;
+  uint64_t begin = gompy_now (), hash;
+  if (gompy_rests)
+    hash = flags & GOMPY_LOGGED_TO_DEVICE ? begin : 0;  /* differs from others */
+  else
+    {
+      hash = flags & GOMPY_LOGGED_TO_DEVICE ? gompy_hash_copy (start, size)
+             : before ? gompy_hash ((const void *) start, size) : 0;
+      gompy_stale_time += gompy_now () - begin;
+    }
   if (!(flags & GOMPY_LOGGED_TO_DEVICE) && before && hash == before)
     flags |= GOMPY_LOGGED_SAME;
   struct gompy_record e

@@ -425,9 +425,16 @@ cdef void bound_time(const HookEvent *event) noexcept nogil:
 
 
 cdef inline void note_spent(uint64_t begin) noexcept nogil:
-    """What has been done since then was for the checks."""
+    """What has been done since then was for the checks; 0: it is too little to be measured."""
     global gompy_stale_time
-    gompy_stale_time += gompy_now() - begin
+    if begin:
+        gompy_stale_time += gompy_now() - begin
+
+
+cdef inline bint ends_tracking(const HookEvent *event) noexcept nogil:
+    """Whether what comes next has an order, or takes place, that is not followed."""
+    return event.queue != NULL or event.kind == HOOK_DEVICE and event.detail == DEVICE_FINI or \
+        event.detail == LAUNCH_LATER
 
 
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
@@ -470,7 +477,9 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
     pthread_mutex_unlock(&gompy_stale_lock)
     if not gompy_tracking and not beside:
         return
-    begin = gompy_now()
+    if gompy_rests and event.kind != HOOK_CONSTRUCT and not ends_tracking(event):
+        return
+    begin = 0 if gompy_rests else gompy_now()  # a launch has ten events, and each look takes as long as a rest's own
     if event.kind == HOOK_CONSTRUCT:
         pthread_mutex_lock(&gompy_stale_lock)
         gompy_stale_construct(event.phase == PHASE_BEGIN, is_held_for(event))
@@ -483,11 +492,8 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
         gompy_stale_watch()
     elif not gompy_tracking:
         pass
-    elif event.queue != NULL or event.kind == HOOK_DEVICE and event.detail == DEVICE_FINI or \
-            event.detail == LAUNCH_LATER:
+    elif ends_tracking(event):
         gompy_stop_tracking()
-    elif gompy_rests:
-        pass
     elif event.kind == HOOK_MAP:
         note_map(event)
     elif event.kind == HOOK_LAUNCH and event.phase == PHASE_BEGIN:
