@@ -121,12 +121,11 @@ cdef void know_arguments(mic_device *d, uint64_t offset) noexcept nogil:
 
     Otherwise the region would be stepped through at each look at an argument.
     """
-    cdef uint64_t i
-    if offset < d.size and not is_words_block(d, offset):
+    cdef uint64_t page = offset & ~(GUARD_PAGE - 1)
+    if offset < d.size and not is_words_block(d, offset) and \
+            page_state(&d.pages, page) != MIC_PAGE_ALL + MIC_MARK_GOOD:
         about_to_change(d, offset, 1)
-        for i in range(offset, page_up(offset + 1)):
-            if d.marks[i] == <unsigned char>MIC_MARK_UNSET:
-                d.marks[i] = <unsigned char>MIC_MARK_GOOD
+        know_bytes(d.marks + offset, page + GUARD_PAGE - offset)
 
 
 cdef void tell_race(mic_device *d, mic_read *read, const char *region) noexcept nogil:

@@ -200,7 +200,15 @@ mic_forget_bytes (unsigned char *marks)
     marks[i] = marks[i] > MIC_MARK_GOOD ? MIC_MARK_GOOD : marks[i];
 }
 
-/* The same of a page, which may have one mark for all.  */
+/* It takes the place of what nothing has written alone, of N bytes.  */
+static __attribute__ ((unused, optimize ("O3"))) void
+mic_know_bytes (unsigned char *marks, uint64_t n)
+{
+  for (uint64_t i = 0; i < n; i++)
+    marks[i] = marks[i] == MIC_MARK_UNSET ? MIC_MARK_GOOD : marks[i];
+}
+
+/* As mic_forget_bytes of a page, which may have one mark for all.  */
 static __attribute__ ((unused)) void
 mic_forget_marks (const struct mic_pages *p, uint64_t page)
 {

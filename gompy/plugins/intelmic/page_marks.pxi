@@ -9,6 +9,8 @@ cdef extern from "page_marks.h" nogil:
         int spread
         uint32_t *stay_open
     unsigned MIC_PAGE_BYTES
+    unsigned MIC_PAGE_ALL
+    void know_bytes "mic_know_bytes"(unsigned char *marks, uint64_t n)
     unsigned char page_state "mic_page_state"(const mic_pages *p, uint64_t page)
     void write_out "mic_write_out"(const mic_pages *p, uint64_t offset, uint64_t n)
     void write_out_unset "mic_write_out_unset"(const mic_pages *p, uint64_t offset, uint64_t n)
