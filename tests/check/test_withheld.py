@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gompy.abi.check_log import Op
+from gompy.check.log import read_log
+
 BIN = Path(__file__).resolve().parents[2] / ".venv" / "bin"
 DEVICES = {"mic": "x86_64-intelmicemul-linux-gnu", "gpu": "nvptx-none"}
 
@@ -17,7 +20,7 @@ PROGRAM = """
 #include <stdlib.h>
 #include <string.h>
 #define N 1000
-static int g[N];
+static int g[N], hidden[N];
 static int is (const char *how, const char *what, int last) { return last && strcmp (how, what) == 0; }
 static void go (const char *how, int times)
 {
@@ -47,6 +50,12 @@ static void go (const char *how, int times)
       if (!is (how, "keep", last))
         {
           #pragma omp target exit data map(release: p[:N])
+        }
+      if (is (how, "member", 1))
+        {
+          struct { int *first, count; } pair = { hidden, last };
+          #pragma omp target map(to: pair) map(tofrom: sum)
+          sum += pair.count ? pair.first[5] : 0;
         }
       if (is (how, "unmapped", last))
         {
@@ -127,7 +136,8 @@ def told(program: Path, share: str, *arguments: str) -> tuple[int, str]:
         ("twice", "exit data of p (4000 bytes), which is not mapped to device 0 (2 times) [not-present]"),
         ("grow", "4000 bytes of q, of which 40 bytes are mapped to device 0 already [extension]"),
         ("keep", "p (4000 bytes) is still mapped to device 0 when the program ends (2 times) [still-mapped]"),
-        ("unmapped", "p is used in region go._omp_fn.1 on device 0, but it is no longer mapped there [unmapped-since]"),
+        ("member", "hidden is used in region go._omp_fn.1 on device 0, but it is not mapped there [unmapped]"),
+        ("unmapped", "p is used in region go._omp_fn.2 on device 0, but it is no longer mapped there [unmapped-since]"),
     ],
 )
 def test_it_is_told_as_without_rests(programs: Path, device: str, how: str, kind: str) -> None:
@@ -135,6 +145,17 @@ def test_it_is_told_as_without_rests(programs: Path, device: str, how: str, kind
     status, text = told(programs / f"one-{device}", "0", how)
     assert kind in text and (status == 0) == (how == "none")
     assert (status, text) == told(programs / f"one-{device}", "100", how)
+
+
+def test_the_log_has_the_regions_that_are_followed(programs: Path, tmp_path: Path) -> None:
+    """And the mappings of no others: they have all ended."""
+    env = {**os.environ, "GOMPY_CHECK": "1", "GOMPY_CHECK_LOG": str(tmp_path / "log"), "GOMPY_CHECK_SHARE": "0"}
+    subprocess.run([str(programs / "one-mic"), "none"], env=env, check=True, timeout=60)
+    events = read_log((tmp_path / "log").read_bytes()).events
+    launches = sum(event.op == Op.LAUNCH for event in events)
+    assert 1 <= launches <= 8  # of 52
+    assert sum(event.op == Op.ENTRY for event in events) <= 4 * 8
+    assert not any(event.op == Op.LEFT for event in events)
 
 
 @pytest.mark.parametrize("device", DEVICES)

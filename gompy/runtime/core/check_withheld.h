@@ -177,13 +177,12 @@ gompy_withhold (const struct gompy_record *e, const void *payload, size_t n, int
     return 0;
   if (gompy_withholds (in_construct))
     {
-      if (e->op == GOMPY_EVENT_COPY)
-        return 1;
       pthread_mutex_lock (&gompy_withheld_lock);
       said = gompy_said_here ();
       if (said != NULL && said->count < GOMPY_SAID_RECORDS && n <= GOMPY_SAID_TEXT - said->text
           && (e->op == GOMPY_EVENT_ENTRY || e->op == GOMPY_EVENT_REMOVE || e->op == GOMPY_EVENT_EXIT
-              || e->op == GOMPY_EVENT_UPDATE || e->op == GOMPY_EVENT_LAUNCH))
+              || e->op == GOMPY_EVENT_UPDATE || e->op == GOMPY_EVENT_LAUNCH
+              || (e->op == GOMPY_EVENT_COPY && n > 0)))  /* what it has may be a pointer, by which memory is named */
         {
           struct gompy_record *r = &said->records[said->count++];
           *r = *e;
@@ -196,6 +195,7 @@ gompy_withhold (const struct gompy_record *e, const void *payload, size_t n, int
           done = 1;
         }
       pthread_mutex_unlock (&gompy_withheld_lock);
+      done |= e->op == GOMPY_EVENT_COPY;
     }
   if (!done)
     gompy_say_withheld ();
@@ -283,10 +283,13 @@ gompy_hold_rest_of (struct gompy_said *said)
 static int
 gompy_said_names (const struct gompy_said *said)
 {
-  for (unsigned i = 0; said->text && i < said->count; i++)
-    if (gompy_says_new (&said->records[i]))
-      return 1;
-  return 0;
+  int new = 0, named = 0;
+  for (unsigned i = 0; i < said->count; i++)
+    {
+      new |= gompy_says_new (&said->records[i]);
+      named |= said->records[i].op == GOMPY_EVENT_ENTRY && said->records[i].payload;
+    }
+  return new && named;
 }
 
 /* The program's code runs next, or has run until now: the thread's construct has ended; CALL: another begins.  */
