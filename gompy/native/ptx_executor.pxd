@@ -105,6 +105,7 @@ cdef extern from "gompy/ptx/executor.h" nogil:
         const ptx_order *order
         uint64_t asker
         const ptx_memory *memory
+        uint64_t *ran
     enum:
         PTX_TEXTURE_U8
         PTX_TEXTURE_U16

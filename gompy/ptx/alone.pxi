@@ -22,7 +22,7 @@ cdef bint add_named(ptx_module *module, descriptor *d, uint32_t *found, uint32_t
     cdef function_record *f = function_of(o, d.number)
     cdef ref_record *refs = <ref_record *> section_of(o.index, SECTION_REFS) + f.first_ref
     cdef const char *name
-    cdef uint64_t value, low = <uint64_t> <uintptr_t> module.descriptors
+    cdef uint64_t value
     cdef uint32_t i
     cdef bint known = False
     if f.meets:
@@ -34,7 +34,7 @@ cdef bint add_named(ptx_module *module, descriptor *d, uint32_t *found, uint32_t
         value = symbol_value(module, d.object, name, &known)
         if not known:
             return False
-        value = (value - low) // sizeof(descriptor)  # printf, malloc and their like wait for nobody
+        value = number_of_function(module, value)  # printf, malloc and their like wait for nobody
         if value < module.image.nfunctions and not seen[value]:
             seen[value] = 1
             found[count[0]] = <uint32_t> value

@@ -2,7 +2,7 @@
 
 
 cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name, bint *found) noexcept nogil:
-    """What a name means in an object: the generic address of a variable, or a function's descriptor."""
+    """What a name means in an object: the generic address of a variable, or a function's descriptor, as PTX sees it."""
     cdef ptx_image *image = module.image
     cdef uint32_t place
     cdef int builtin, meaning = meaning_of(image, object, name, &place)
@@ -10,16 +10,22 @@ cdef uint64_t symbol_value(ptx_module *module, uint32_t object, const char *name
     if meaning == MEANS_DYNAMIC:
         return GOMPY_SHARED_BASE + image.shared_bytes
     if meaning == MEANS_FUNCTION:
-        return <uint64_t> <uintptr_t> &module.descriptors[place]
+        return <uint64_t> <uintptr_t> &module.named[place]
     if meaning == MEANS_SHARED:
         return GOMPY_SHARED_BASE + image.shared_offset[place]
     if meaning == MEANS_VARIABLE:
         return module.addresses[place]
     builtin = builtin_number(name)
     if builtin >= 0:
-        return <uint64_t> <uintptr_t> &module.descriptors[image.nfunctions + builtin]
+        return <uint64_t> <uintptr_t> &module.named[image.nfunctions + builtin]
     found[0] = False
     return 0
+
+
+cdef inline uint64_t number_of_function(ptx_module *module, uint64_t address) noexcept nogil:
+    """The number of a function, or of a builtin behind them, by the address that PTX sees; large: it is none's."""
+    cdef uint64_t offset = address - <uint64_t> <uintptr_t> module.named
+    return offset // sizeof(descriptor) if offset % sizeof(descriptor) == 0 else <uint64_t> -1
 
 
 cdef char *map_text(file_head *head, size_t *text, size_t *table) noexcept nogil:
@@ -57,6 +63,7 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
     cdef obj *o = &module.image.objects[object]
     cdef descriptor *d
     cdef uint32_t entry
+    cdef uint64_t number
     cdef bint found
     if head == NULL:
         return NULL
@@ -91,8 +98,10 @@ cdef code_unit *load_code(cache *c, ptx_module *module, uint32_t object, const c
                 words[i] = <uint64_t> <uintptr_t> dlsym(RTLD_DEFAULT, name)
         else:
             words[i] = symbol_value(module, object, name, &found)
-            if not found and links[i].kind == LINK_FUNCTION:
-                words[i] = <uint64_t> <uintptr_t> &module.descriptors[module.image.nfunctions + BUILTIN_COUNT]
+            if links[i].kind == LINK_FUNCTION:  # a call's: of this module's code
+                number = number_of_function(module, words[i]) if found else <uint64_t> -1
+                number = min(number, <uint64_t> (module.image.nfunctions + BUILTIN_COUNT))
+                words[i] = <uint64_t> <uintptr_t> &module.descriptors[number]
     gompy_jit_add(section_of(head, SECTION_DATA), head.section[SECTION_DATA].bytes, memory)
     unit.next = module.units
     module.units = unit

@@ -111,6 +111,7 @@ class CConfig(c.Structure):
         ("order", c.c_void_p),
         ("asker", c.c_uint64),
         ("memory", c.c_void_p),
+        ("ran", c.c_void_p),
     )
 
 

@@ -188,6 +188,8 @@ typedef struct ptx_launch_config
   uint64_t asker;                       /* which thread of the program wants it: for the memory's `warn` */
   const ptx_memory *memory;             /* as this launch has it: a window that reaches into other devices' memory,
                                            which has the module's; NULL: the module's */
+  uint64_t *ran;                        /* where the nanoseconds of processor time are put that all blocks have taken,
+                                           by those of the calling thread; NULL: that is not wanted */
 } ptx_launch_config;
 
 /* A texture: a record in device memory, whose address is the handle of an object; a reference (.texref) is one. */
@@ -259,6 +261,11 @@ const char *ptx_function_name (const ptx_function *function);
 int ptx_function_attributes (const ptx_function *function, ptx_attributes *attributes);
 /* 1 past the end */
 int ptx_function_param (const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size);
+
+/* The same kernel without checks, for launches among those of FUNCTION: its module's other code is made when that is
+   first asked for, which may take long.  It lives as long as the module.  NULL: there is none, as of code that looks
+   for races, or it could not be made. */
+ptx_function *ptx_unchecked (ptx_function *function);
 
 /* Run a kernel to its end in the calling thread and helpers.  On failure memory stays as it is at that moment. */
 int ptx_launch (ptx_function *function, const ptx_launch_config *config, ptx_error *failure);

@@ -10,6 +10,7 @@ failures.pxi how a kernel fails
 print.pxi    vprintf, malloc and the driver's other functions
 code.pxi     code files, mapped or compiled when they are first called
 load.pxi     an image in a device's memory: variables, function descriptors
+twins.pxi    a module's functions once more, without checks
 blocks.pxi   which blocks a host thread runs
 turns.pxi    the stacks of warps, and going from one to the next
 lanes.pxi    what compiled code calls: accesses lane by lane, atomics, indirect calls, faults
@@ -42,6 +43,7 @@ include "race_launches.pxi"
 include "print.pxi"
 include "code.pxi"
 include "load.pxi"
+include "twins.pxi"
 include "blocks.pxi"
 include "turns.pxi"
 include "lanes.pxi"

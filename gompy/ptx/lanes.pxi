@@ -162,8 +162,7 @@ cdef void op_call(gompy_warp *w, uint32_t mask, const uint64_t *targets, char *a
                   uint32_t line) noexcept nogil:
     """An indirect call: once for each function that lanes call."""
     cdef ptx_module *module = <ptx_module *> w.module
-    cdef uint64_t low = <uint64_t> <uintptr_t> module.descriptors, target
-    cdef uint64_t count = module.image.nfunctions + BUILTIN_COUNT
+    cdef uint64_t target, number
     cdef uint32_t rest = mask, some
     cdef char text[120]
     cdef descriptor *d
@@ -171,11 +170,12 @@ cdef void op_call(gompy_warp *w, uint32_t mask, const uint64_t *targets, char *a
         target = targets[gompy_lowest(rest)]
         some = rest & gompy_lanes_with(targets, target) if rest & (rest - 1) else rest
         rest &= ~some
-        if target - low >= count * sizeof(descriptor) or (target - low) % sizeof(descriptor):
+        number = number_of_function(module, target)
+        if number >= module.image.nfunctions + BUILTIN_COUNT:
             snprintf(text, sizeof(text), "call of 0x%llx, which is no function", <unsigned long long> target)
             stop_warp(w, some, PTX_ERROR_INVALID_PC, target, unit, line, text)
-        d = <descriptor *> <uintptr_t> target
-        if form == FORM_S and (target - low) // sizeof(descriptor) >= module.image.nfunctions:
+        d = &module.descriptors[number]
+        if form == FORM_S and number >= module.image.nfunctions:
             call_builtin_uniform(w, some, arguments, d)
         else:
             (<gompy_code_fn> d.code[form])(w, some, arguments, d)

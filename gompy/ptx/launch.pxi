@@ -288,7 +288,7 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
     cdef uint64_t taken, ticks, was = function.ticks
     cdef bint alone
     if launch.blocks == 1:
-        run_blocks(launch, 0)
+        launch.taken = run_blocks(launch, 0)
         return
     launch.short_ticks = AWAKE * <uint64_t> wanted // <uint64_t> (wanted - 1) if wanted > 1 else 0
     alone = was != 0 and was < launch.short_ticks // launch.blocks
@@ -306,6 +306,7 @@ cdef void run_grid(run *launch, int wanted) noexcept nogil:
         no_launch_memory(launch, "no host threads for all blocks of a cooperative launch")
     launch.begun = gompy_ticks()
     taken = run_blocks(launch, 0)
+    launch.taken = taken
     if taken:
         ticks = (gompy_ticks() - launch.begun) // taken + 1
         # Not what it took once, when the processor was taken away.
@@ -322,7 +323,7 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     cdef ptx_module *module = <ptx_module *> function.module
     cdef obj *o = &module.image.objects[function.object]
     cdef function_record *f = function_of(o, function.number)
-    cdef uint64_t threads = <uint64_t> config.block[0] * config.block[1] * config.block[2]
+    cdef uint64_t threads = <uint64_t> config.block[0] * config.block[1] * config.block[2], ran
     if failure == NULL:
         failure = &own
     failure.code, failure.message[0] = 0, 0  # the rest where it fails: it is longer than an empty kernel
@@ -341,7 +342,11 @@ cdef public int ptx_launch(ptx_function *function, const ptx_launch_config *conf
     if module.image.check & PTX_CHECK_RACE and not begin_races(&launch):
         no_launch_memory(&launch, "no memory for what is known of accesses (GOMPY_CHECK=race)")
         return PTX_ERROR_LAUNCH_FAILED
+    ran = thread_ns() if config.ran != NULL else 0
     run_grid(&launch, count_threads(&launch))
+    if config.ran != NULL:
+        ran = thread_ns() - ran
+        config.ran[0] = <uint64_t> (<double> ran * launch.blocks / launch.taken) if launch.taken else ran
     if launch.races != NULL:
         end_races(&launch)
     if module.image.check:

@@ -111,8 +111,6 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
     cdef obj *o
     cdef const char *end
     cdef int result = 0
-    cdef bint any_openmp = False, openmp
-    cdef char form[2]
     if requests == NULL:
         return no_memory(log)
     requests[0] = 0
@@ -144,7 +142,6 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
             return PTX_ERROR_OUT_OF_MEMORY
         requests = append_line(requests, &used, &room, "object %s %s\n", o.key, o.name)
     mark = used
-    # GCC's own conventions hold in an image if the object of a kernel follows them; only the text tells at this point.
     for i in range(image.nobjects):
         o = &image.objects[i]
         if o.index == NULL:
@@ -167,9 +164,26 @@ cdef int open_objects(ptx_image *image, cache *c, const ptx_object *objects, tex
                 free(requests)
                 return PTX_ERROR_JIT_COMPILER_NOT_FOUND
         o.info = <info_record *> section_of(o.index, SECTION_INFO)
+    free(requests)
+    return need_forms(image, c, log)
+
+
+cdef int need_forms(ptx_image *image, cache *c, text_buffer *log) noexcept nogil:
+    """Compiled code for the functions of all objects, in the forms that an image is loaded with."""
+    cdef char name[160]
+    cdef size_t i, used = 0, room = 4096, mark
+    cdef char *requests = <char *> malloc(room)  # NULL: append makes nothing of it
+    cdef obj *o
+    cdef int result = 0
+    cdef bint any_openmp = False, openmp
+    cdef char form[2]
+    # GCC's own conventions hold in an image if the object of a kernel follows them.
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        requests = append_line(requests, &used, &room, "object %s %s\n", o.key, o.name)
         if o.info.openmp and o.info.entries:
             any_openmp = True
-    used = mark
+    mark = used
     for i in range(image.nobjects):
         o = &image.objects[i]
         openmp = any_openmp and (o.info.openmp or not o.info.entries)

@@ -60,17 +60,53 @@ cdef void *builtin_code(uint32_t number) noexcept nogil:
     return <void *> call_assertfail
 
 
+cdef bint make_descriptors(ptx_module *m) noexcept nogil:
+    """A descriptor for each function, whose code is not loaded yet.  False: no memory."""
+    cdef ptx_image *image = m.image
+    cdef size_t i, count = image.nfunctions + BUILTIN_COUNT + 1  # the last one: functions that are not defined
+    cdef uint32_t n
+    cdef obj *o
+    cdef descriptor *d
+    cdef int form
+    m.descriptors = <descriptor *> calloc(count, sizeof(descriptor))
+    if m.descriptors == NULL:
+        return False
+    for i in range(count):
+        d = &m.descriptors[i]
+        d.code[FORM_S], d.code[FORM_V], d.code[FORM_E] = <void *> stub_s, <void *> stub_v, <void *> stub_e
+        d.code[FORM_W], d.code[FORM_X] = <void *> stub_w, <void *> stub_x
+    for i in range(image.nobjects):
+        o = &image.objects[i]
+        for n in range(o.nfunctions):
+            d = &m.descriptors[o.first_function + n]
+            d.module, d.name, d.object, d.number = m, string_of(o.index, function_of(o, n).name), <uint32_t> i, n
+    for n in range(BUILTIN_COUNT):
+        d = &m.descriptors[image.nfunctions + n]
+        d.module = m
+        d.name = gompy_builtins[n]
+        for form in range(FORM_COUNT):
+            d.code[form] = builtin_code(n)
+    return True
+
+
+cdef void load_forms(ptx_module *m, cache *c) noexcept nogil:
+    """The code of all objects, as far as it is there."""
+    cdef char file[160]
+    cdef size_t i
+    cdef int form
+    for i in range(m.image.nobjects):
+        for form in range(FORM_COUNT):
+            if form == FORM_S or form == FORM_E:
+                function_file(file, sizeof(file), m.image.objects[i].key, form, "", code_kind(m.image))
+                load_parts(c, m, <uint32_t> i, file)
+
+
 cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module **module,
                          ptx_error *failure) noexcept nogil:
     """executor.h."""
     cdef ptx_module *m
-    cdef size_t i, count
-    cdef uint32_t n
-    cdef obj *o
-    cdef descriptor *d
-    cdef int result, form
+    cdef int result
     cdef cache c
-    cdef char file[160]
     cdef text_buffer log
     if failure != NULL:
         memset(failure, 0, sizeof(ptx_error))
@@ -87,30 +123,14 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     m.image, m.memory = image, memory
     gompy_increment(&image.references, 1)
     m.addresses = <uint64_t *> calloc(image.nvariables + 1, sizeof(uint64_t))
-    count = image.nfunctions + BUILTIN_COUNT + 1  # the last one stands for functions that are not defined
-    m.descriptors = <descriptor *> calloc(count, sizeof(descriptor))
     if image.check:
         m.found = <findings *> calloc(1, sizeof(findings))
-    if m.addresses == NULL or m.descriptors == NULL or (image.check and m.found == NULL):
+    if m.addresses == NULL or not make_descriptors(m) or (image.check and m.found == NULL):
         ptx_unload(m)
         return no_memory(&log)
+    m.named = m.descriptors
     if image.check:
         pthread_mutex_init(&m.found.lock, NULL)
-    for i in range(count):
-        d = &m.descriptors[i]
-        d.code[FORM_S], d.code[FORM_V], d.code[FORM_E] = <void *> stub_s, <void *> stub_v, <void *> stub_e
-        d.code[FORM_W], d.code[FORM_X] = <void *> stub_w, <void *> stub_x
-    for i in range(image.nobjects):
-        o = &image.objects[i]
-        for n in range(o.nfunctions):
-            d = &m.descriptors[o.first_function + n]
-            d.module, d.name, d.object, d.number = m, string_of(o.index, function_of(o, n).name), <uint32_t> i, n
-    for n in range(BUILTIN_COUNT):
-        d = &m.descriptors[image.nfunctions + n]
-        d.module = m
-        d.name = gompy_builtins[n]
-        for form in range(FORM_COUNT):
-            d.code[form] = builtin_code(n)
     result = place_variables(m, &log)
     if result:
         ptx_unload(m)
@@ -120,32 +140,42 @@ cdef public int ptx_load(ptx_image *image, const ptx_memory *memory, ptx_module 
     if image.check & PTX_CHECK_RACE:
         ptx_find_variable(m, "gomp_managed_threads", &m.found.counter, NULL)
     open_cache(&c)
-    for i in range(image.nobjects):
-        for form in range(FORM_COUNT):
-            if form == FORM_S or form == FORM_E:
-                function_file(file, sizeof(file), image.objects[i].key, form, "", code_kind(image))
-                load_parts(&c, m, <uint32_t> i, file)
+    load_forms(m, &c)
     close_cache(&c)
     module[0] = m
     return PTX_SUCCESS
 
 
-cdef public void ptx_unload(ptx_module *module) noexcept nogil:
-    """executor.h."""
-    cdef code_unit *unit
+cdef void drop_units(ptx_module *module) noexcept nogil:
+    """Free a module's code."""
+    cdef code_unit *unit = module.units
     cdef code_unit *following
-    cdef uint32_t n
-    if module == NULL:
-        return
-    if module.image.check & PTX_CHECK_RACE:
-        forget_races()
-    unit = module.units
     while unit != NULL:
         following = unit.next
         gompy_jit_drop(unit.memory)
         munmap(unit.memory, unit.bytes)
         free(unit)
         unit = following
+
+
+cdef void drop_twin(ptx_module *twin) noexcept nogil:
+    """Free what a twin has of its own (twins.pxi); the rest is its module's."""
+    drop_units(twin)
+    free(twin.descriptors)
+    free(twin.image)
+    free(twin)
+
+
+cdef public void ptx_unload(ptx_module *module) noexcept nogil:
+    """executor.h."""
+    cdef uint32_t n
+    if module == NULL:
+        return
+    if module.image.check & PTX_CHECK_RACE:
+        forget_races()
+    if module.twin != NULL:
+        drop_twin(module.twin)
+    drop_units(module)
     for n in range(module.image.nvariables if module.addresses != NULL else 0):
         if module.addresses[n]:
             module.memory.free_variable(module.memory.user, module.addresses[n])

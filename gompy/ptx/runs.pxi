@@ -64,6 +64,7 @@ cdef struct run:                        # one launch
     uint32_t first_warp, warp_step      # the same of a block's warps
     bint upwards                        # they go from the first to the last; else the first comes last
     uint64_t begun                      # ticks of the processor's clock
+    uint64_t taken                      # blocks of the thread that launches
     uint64_t short_ticks                # one host thread does a launch that takes no longer
     int deferred                        # host threads that are called only if it takes long; 0 once they are
     void (*more)(run *launch) noexcept nogil  # calls them

@@ -84,6 +84,8 @@ from gompy.native.ptx_executor cimport (
     ptx_object, ptx_texture,
 )
 
+from gompy.native.clock cimport thread_ns
+
 cdef extern from "warp.h" nogil:
     struct gompy_warp:
         uint64_t base
@@ -346,7 +348,10 @@ cdef struct ptx_module "ptx_module":
     const ptx_memory *memory
     uint64_t *addresses                 # by variable
     descriptor *descriptors             # by function, then the builtins
+    descriptor *named                   # whose addresses PTX sees: its own, or those of the module whose twin it is
     code_unit *units
     findings *found                     # checked code: what it has told
+    ptx_module *twin                    # the same without checks, or NULL (twins.pxi)
+    bint twin_failed
 
 ctypedef descriptor ptx_function        # an entry's descriptor
