@@ -135,6 +135,7 @@ cdef public int gompy_shadow_stale(CUdeviceptr address, uint8_t *stale, size_t s
     if n != NULL and n.use == VARIABLE:
         mark = SHADOW_STALE_OWN
     pthread_mutex_unlock(&memory_lock)
+    need_marks()
     settle_marks(gpu_of(address), address, size)
     shadow = shadow_of(gpu_of(address), address)
     for i in range(size):
@@ -152,6 +153,7 @@ cdef public int gompy_shadow_left(CUdeviceptr address, uint8_t *stale, size_t si
     cdef uint8_t *shadow
     cdef size_t i
     if r == CUDA_SUCCESS:
+        need_marks()
         settle_marks(gpu_of(address), address, size)
         shadow = shadow_of(gpu_of(address), address)
         for i in range(size):

@@ -38,6 +38,7 @@ cdef struct gpu:
     uint64_t launches          # kernels that were run
     uint64_t warnings          # lines about kernels, with GOMPY_CHECK
     uint64_t copied_in, copied_out
+    uint64_t check_ns          # that checks have taken, as far as it is measured (looks.pxi)
 
 cdef gpu gpus[MAX_GPUS]
 cdef int gpu_count
@@ -45,6 +46,8 @@ cdef int visible[MAX_GPUS]
 cdef int visible_count
 cdef unsigned checking         # GOMPY_CHECK: CHECK_..., 0: none
 cdef bint checking_leaks       # GOMPY_CHECK has `leak`
+cdef bint looks_rest           # kernels may run without looks at what they access (looks.pxi); as the next:
+cdef uint32_t blind_kernels    # those that do; guarded by memory_lock
 cdef bint initialised
 cdef bint forked
 cdef int init_answer
@@ -61,6 +64,11 @@ cdef bint side_by_side         # the devices' windows are one row of addresses
 cdef inline bint memory_guarded() noexcept nogil:
     """Whether memory is closed and freed memory kept, for checks of what is accessed: not for races alone."""
     return checking & ~<unsigned>PTX_CHECK_RACE != 0
+
+
+cdef void note_check_time(gpu *g, uint64_t ns) noexcept nogil:
+    """What a device has done for that long was for the checks."""
+    add64(&g.check_ns, ns, RELAXED)
 
 
 cdef inline gpu *visible_device(int number) noexcept nogil:

@@ -26,6 +26,7 @@ cdef struct executor:
     int (*find_variable)(ptx_module *module, const char *name, uint64_t *address, uint64_t *size) noexcept nogil
     int (*attributes)(const ptx_function *function, ptx_attributes *to) noexcept nogil
     int (*param)(const ptx_function *function, uint32_t index, uint64_t *offset, uint64_t *size) noexcept nogil
+    ptx_function *(*unchecked)(ptx_function *function) noexcept nogil
     int (*launch)(ptx_function *function, const ptx_launch_config *config, ptx_error *failure) noexcept nogil
     void (*note)(const ptx_memory *memory, const ptx_order *order, uint64_t asker, const char *what, uint64_t address,
                  uint64_t size, uint64_t rows, uint64_t pitch, int writes) noexcept nogil
@@ -89,6 +90,8 @@ cdef bint need_executor() noexcept nogil:
                                                   b"ptx_function_attributes")
                 ptx.param = <int (*)(const ptx_function *, uint32_t, uint64_t *,
                                      uint64_t *) noexcept nogil>executor_symbol(library, b"ptx_function_param")
+                ptx.unchecked = <ptx_function *(*)(ptx_function *) noexcept nogil>executor_symbol(library,
+                                                                                                 b"ptx_unchecked")
                 ptx.launch = <int (*)(ptx_function *, const ptx_launch_config *,
                                       ptx_error *) noexcept nogil>executor_symbol(library, b"ptx_launch")
                 ptx.note = <void (*)(const ptx_memory *, const ptx_order *, uint64_t, const char *, uint64_t, uint64_t,
@@ -98,7 +101,7 @@ cdef bint need_executor() noexcept nogil:
                     ptx.link != NULL and ptx.image_free != NULL and ptx.load != NULL and ptx.unload != NULL
                     and ptx.find_function != NULL and ptx.find_variable != NULL and ptx.attributes != NULL
                     and ptx.kernels != NULL and ptx.name != NULL and ptx.param != NULL and ptx.launch != NULL
-                    and ptx.note != NULL
+                    and ptx.note != NULL and ptx.unchecked != NULL
                 ):
                     answer = 1
         if answer == 1 or executor_answer == 0:  # another thread may have had better luck

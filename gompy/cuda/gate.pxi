@@ -8,7 +8,7 @@
 # threads are many pages, and the program does not know where they are.
 #
 # Closing and opening may take a sixteenth of the program's time, and a part of a second at first; beyond it the memory
-# stays open.  All of this is guarded by memory_lock.
+# stays open, and while checks rest (looks.pxi).  All of this is guarded by memory_lock.
 
 from gompy.native.clock cimport now_ns
 
@@ -34,18 +34,21 @@ cdef void change_blocks(const block *n, int access) noexcept nogil:
 cdef void change_gate(bint closed) noexcept nogil:
     """Open or close all of it."""
     global gate_closed, gate_spent
-    cdef uint64_t begin = now_ns()
+    cdef uint64_t begin = now_ns(), now
     cdef int i
     for i in range(gpu_count):
         change_blocks(gpus[i].memory.living, PROT_NONE if closed else PROT_READ | PROT_WRITE)
+        now = now_ns()
+        note_check_time(&gpus[i], now - begin)
+        gate_spent += now - begin
+        begin = now
     gate_closed = closed
-    gate_spent += now_ns() - begin
 
 
 cdef int new_access(uint32_t use) noexcept nogil:
     """The access that a new block has at first.  With memory_lock held."""
     global gate_closed
-    if use != ALLOCATION or not memory_guarded() or gate_users or gate_stays_open or (
+    if use != ALLOCATION or not memory_guarded() or gate_users or gate_stays_open or looks_rest or (
             gate_holders and gate_begun and not gate_closed):
         return PROT_READ | PROT_WRITE
     gate_closed = True
@@ -66,7 +69,7 @@ cdef void open_gate() noexcept nogil:
 
 cdef void close_unused() noexcept nogil:
     """Close it if nobody needs it and there is time for that."""
-    if gate_users == 0 and gate_holders == 0 and not gate_closed and not gate_stays_open and \
+    if gate_users == 0 and gate_holders == 0 and not gate_closed and not gate_stays_open and not looks_rest and \
             (gate_spent < GATE_FREE_NS or gate_spent < (now_ns() - gate_begun) // GATE_SHARE):
         change_gate(True)
 

@@ -92,6 +92,7 @@ cdef void see_host_writes(uint64_t address, uint64_t size) noexcept nogil:
     cdef unset_copy *next
     cdef gpu *g = gpu_of(address)
     cdef uint64_t start, n
+    need_marks()
     if g == NULL or load32(&unset_copy_count, RELAXED) == 0:
         return
     pthread_mutex_lock(&memory_lock)

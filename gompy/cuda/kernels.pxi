@@ -14,6 +14,7 @@ cdef struct function:
     module *of
     function *next
     ptx_function *code
+    kernel_looks looks
     ptx_attributes attributes
     uint64_t *offsets          # of the parameters, then their sizes
     uint32_t dynamic_limit     # MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -28,6 +29,8 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     cdef ptx_error failure
     cdef ptx_memory seen
     cdef gpu *g = f.of.of.device
+    cdef ptx_function *code
+    cdef uint64_t ran = 0
     cdef int r
     failure.message[0] = 0
     add64(&g.launches, 1, RELAXED)
@@ -43,9 +46,11 @@ cdef int run_kernel(function *f, ptx_launch_config *config) noexcept nogil:
     if gpu_count > 1:
         see_memory(f.of.of, &seen)
         config.memory = &seen
-    begin_shadow_use()
-    r = ptx.launch(f.code, config, &failure)
-    end_shadow_use()
+    code = begin_kernel(g, f.code, &f.looks)
+    config.ran = &ran if is_timed(&f.looks, code != f.code) else NULL
+    r = ptx.launch(code, config, &failure)
+    note_kernel_time(g, &f.looks, config, code != f.code)
+    end_kernel(code != f.code)
     if config.together:
         free_block_at(config.workspace, ALLOCATION, ALLOCATION)
     if printed:

@@ -36,7 +36,7 @@ cdef struct late_range:
 cdef late_range late_ranges[LATE_RANGES]
 cdef late_range late_freed[LATE_FREED]
 cdef uint32_t late_count, late_freed_count
-cdef uint32_t shadow_users         # kernels that run
+cdef uint32_t shadow_users         # kernels that run and look at it (looks.pxi)
 
 cdef extern from *:
     """
@@ -147,27 +147,6 @@ cdef void settle_marks(gpu *g, uint64_t address, uint64_t size) noexcept nogil:
         pthread_mutex_lock(&memory_lock)
         settle_locked(g, address, size)
         pthread_mutex_unlock(&memory_lock)
-
-
-cdef void begin_shadow_use() noexcept nogil:
-    """A kernel begins: until it ends, all marks are made at once."""
-    global shadow_users
-    if not checking:
-        return
-    pthread_mutex_lock(&memory_lock)
-    settle_all()
-    shadow_users += 1
-    pthread_mutex_unlock(&memory_lock)
-
-
-cdef void end_shadow_use() noexcept nogil:
-    """It has ended."""
-    global shadow_users
-    if not checking:
-        return
-    pthread_mutex_lock(&memory_lock)
-    shadow_users -= 1
-    pthread_mutex_unlock(&memory_lock)
 
 
 cdef void note_late(gpu *g, uint64_t first, uint64_t end) noexcept nogil:
@@ -317,12 +296,12 @@ cdef void mark_new(block *n) noexcept nogil:
     if n.use == ALLOCATION and may_be_late(n.length):
         if n.length >= 2 * WIDE:
             take_marks(g, n)
-        mark_late(g, n.start, n.length, DUE_ALLOCATED)
+        mark_late(g, n.start, n.length, DUE_WRITTEN if blind_kernels else DUE_ALLOCATED)
         return
     settle_ends(g, n.start, n.length)
     set_marks(g, n.start, n.length, SHADOW_ALLOCATED)
-    # The host can write managed and pinned memory at any time.
-    if n.use == MANAGED or n.use == HOST_MEMORY:
+    # The host can write managed and pinned memory at any time, and a kernel that makes no marks may write any.
+    if n.use == MANAGED or n.use == HOST_MEMORY or blind_kernels:
         set_marks(g, n.start, n.length, SHADOW_WRITTEN)
 
 

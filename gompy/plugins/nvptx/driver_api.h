@@ -88,12 +88,14 @@ typedef size_t (*CUoccupancyB2DSize) (int);
   X (mem_managed, cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned)) \
   X (host_alloc, cuMemHostAlloc, (void **, size_t, unsigned)) \
   X (host_free, cuMemFreeHost, (void *)) \
-  X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver, as the next five */ \
+  X (close_gap, gompy_close_gap, (CUdeviceptr, size_t)) /* of the emulated driver, as all these */ \
   X (mark_stale, gompy_shadow_stale, (CUdeviceptr, unsigned char *, size_t)) \
   X (stale_left, gompy_shadow_left, (CUdeviceptr, unsigned char *, size_t)) \
   X (find_unset, gompy_shadow_unset, (CUdeviceptr, unsigned char *, size_t)) \
   X (hold_gate, gompy_hold_gate, (int)) \
   X (keep_open, gompy_keep_open, (CUdeviceptr)) \
+  X (looks_time, gompy_looks_time, (uint64_t *, CUdevice)) \
+  X (rest_looks, gompy_rest_looks, (int)) \
   X (use_memory, gompy_see_memory, (CUdeviceptr, size_t, void (*) (const void *, size_t, void *), void *)) \
   X (occupancy, cuOccupancyMaxPotentialBlockSize, (int *, int *, CUfunction, CUoccupancyB2DSize, size_t, int))
 

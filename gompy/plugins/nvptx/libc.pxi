@@ -184,6 +184,8 @@ cdef extern from "driver_api.h" nogil:
         CUresult (*find_unset)(CUdeviceptr, unsigned char *, size_t) noexcept nogil
         CUresult (*hold_gate)(int) noexcept nogil
         CUresult (*keep_open)(CUdeviceptr) noexcept nogil
+        CUresult (*looks_time)(uint64_t *, CUdevice) noexcept nogil
+        CUresult (*rest_looks)(int) noexcept nogil
         CUresult (*use_memory)(CUdeviceptr, size_t, void (*)(const void *, size_t, void *) noexcept nogil,
                                void *) noexcept nogil
     cuda_functions cuda

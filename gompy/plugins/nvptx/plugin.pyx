@@ -223,6 +223,26 @@ cdef public c_bool gompy_use_memory(int n, uintptr_t start, size_t size,
     return cuda.use_memory != NULL and cuda.use_memory(start, size, use, data) == CUDA_SUCCESS
 
 
+cdef public uint64_t gompy_check_spent(int n) noexcept nogil:
+    """Nanoseconds that checks have taken of the device's time, as far as the driver knows.
+
+    Not part of GCC's interface.
+    """
+    cdef uint64_t spent = 0
+    if cuda.looks_time == NULL or cuda.looks_time(&spent, devices[n].handle) != CUDA_SUCCESS:
+        return 0
+    return spent
+
+
+cdef public void gompy_check_less(int n, int less) noexcept nogil:
+    """There is no time for kernels to look at what they access, but for new ones, or there is again.
+
+    Not part of GCC's interface.
+    """
+    if cuda.rest_looks != NULL:
+        cuda.rest_looks(less)
+
+
 cdef public void GOMP_OFFLOAD_run(int n, void *function, void *variables, void **args) noexcept nogil:
     """Of a kernel by clang the variables are a KernelLaunch."""
     if (<Function *> function).mode:
