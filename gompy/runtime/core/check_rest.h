@@ -20,7 +20,7 @@
 
 static unsigned gompy_rest_followed;
 static uint64_t gompy_rest_until;     /* it is of no use to ask before */
-static uint64_t (*gompy_devices_spent) (void);
+static uint64_t (*gompy_devices_spent) (int by_clock);  /* or by the processor: as each of them measures it */
 
 /* How much of TIME the calling thread has had a processor: on a busy machine others have it in the midst of checks.  */
 static uint64_t
@@ -42,10 +42,10 @@ static int64_t
 gompy_rest_left (void)
 {
   uint64_t may = (GOMPY_REST_FREE + (gompy_now () - gompy_stale_begun) / 100) * gompy_rest_share;
-  uint64_t spent = gompy_stale_time + gompy_devices_spent ();
-  if (spent > may)
-    spent = gompy_ran_of (spent);
-  return (int64_t) may - (int64_t) spent;
+  uint64_t by_clock = gompy_stale_time + gompy_devices_spent (1), ran = gompy_devices_spent (0);
+  if (by_clock + ran > may)
+    by_clock = gompy_ran_of (by_clock);
+  return (int64_t) may - (int64_t) (by_clock + ran);
 }
 
 /* An outermost construct ends.  Whether the next ones are not to be followed.  */
