@@ -48,7 +48,7 @@ struct gompy_record
 static int gompy_checking;
 static int gompy_rests;           /* nothing is followed for now: check_rest.h */
 static uint64_t gompy_stale_time; /* that checks have taken, nanoseconds */
-static unsigned gompy_rest_share = 15;  /* percent of the program's time that they may take; GOMPY_CHECK_SHARE */
+static unsigned gompy_rest_share = 10;  /* percent of the program's time that they may take; GOMPY_CHECK_SHARE */
 static uint64_t gompy_constructs, gompy_constructs_rested;  /* outermost ones; those of them that were not followed */
 static struct gompy_written gompy_log_file;
 static struct gompy_process_mark gompy_log_process;
