@@ -250,6 +250,12 @@ gompy_hold_rest_of (struct gompy_said *said)
   struct gompy_unsaid_frame *frame = NULL;
   uint64_t dead = 0;
   int looked = 0;
+  if (gompy_unsaid_count + said->count > GOMPY_UNSAID)  /* its frame would go in the midst of it, with what has that */
+    {
+      gompy_saying = 1;
+      gompy_say_unsaid ();
+      gompy_saying = 0;
+    }
   for (unsigned i = 0; i < said->count; i++)
     for (unsigned j = i; said->records[i].op == GOMPY_EVENT_REMOVE && j-- > 0;)
       if (!(dead >> j & 1) && gompy_says_new (&said->records[j]) && said->records[j].start == said->records[i].start
@@ -266,12 +272,6 @@ gompy_hold_rest_of (struct gompy_said *said)
       if (!looked)
         frame = gompy_hold_frame (said->call, e->thread);
       looked = 1;
-      if (gompy_unsaid_count == GOMPY_UNSAID)
-        {
-          gompy_saying = 1;
-          gompy_say_unsaid ();
-          gompy_saying = 0;
-        }
       gompy_unsaid[gompy_unsaid_count++] = (struct gompy_unsaid){ *e, frame, said->call };
       gompy_withheld_any++;
       if (frame != NULL)
