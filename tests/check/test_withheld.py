@@ -72,6 +72,51 @@ int main (int argc, char **argv)
 }
 """
 
+MANY = """
+#include <stdlib.h>
+static char *all;
+static void enter (int i)
+{
+  char *a = all + 300 * i, *b = a + 100, *c = b + 100;
+  #pragma omp target enter data map(to: a[:64], b[:64], c[:64])
+}
+static void leave (int i)
+{
+  char *a = all + 300 * i, *b = a + 100, *c = b + 100;
+  #pragma omp target exit data map(delete: a[:64], b[:64], c[:64])
+}
+int main (int argc, char **argv)
+{
+  all = calloc (500, 300);
+  for (int i = 0; i < 500; i++)
+    enter (i);
+  for (int i = 0; i < 500; i++)
+    if (argc == 1 || i != 250)
+      leave (i);
+  return 0;
+}
+"""
+
+PARTS = """
+#include <stdlib.h>
+#define N 1000
+int main (void)
+{
+  int *p = calloc (N, sizeof (int)), *part = p + 100, sum = 0;
+  for (int i = 0; i < 100; i++)
+    {
+      #pragma omp target data map(to: part[:50], p[:N])
+      {
+        #pragma omp target map(tofrom: sum) map(to: part[:50], p[:N])
+        sum += p[i] + part[4];
+      }
+      #pragma omp target map(tofrom: sum) map(to: part[:50], p[:N])
+      sum += p[i] + part[4];
+    }
+  return sum;
+}
+"""
+
 THREADS = """
 #include <stdlib.h>
 #include <omp.h>
@@ -107,7 +152,7 @@ int main (int argc, char **argv)
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("withheld")
-    for name, text in (("one", PROGRAM), ("threads", THREADS)):
+    for name, text in (("one", PROGRAM), ("threads", THREADS), ("many", MANY), ("parts", PARTS)):
         (folder / f"{name}.c").write_text(text)
         for device, target in DEVICES.items():
             words = ["-g", "-O0", "-fopenmp", f"-foffload={target}", f"{name}.c", "-o", f"{name}-{device}"]
@@ -162,6 +207,14 @@ def test_the_log_has_the_regions_that_are_followed(programs: Path, tmp_path: Pat
     assert not any(event.op == Op.LEFT for event in events)
 
 
+def test_a_part_that_is_named_besides_ends_with_its_array(programs: Path, tmp_path: Path) -> None:
+    """Only what is mapped as a whole has a record of its end."""
+    env = {**os.environ, "GOMPY_CHECK": "1", "GOMPY_CHECK_LOG": str(tmp_path / "log"), "GOMPY_CHECK_SHARE": "0"}
+    subprocess.run([str(programs / "parts-mic")], env=env, check=True, timeout=60)
+    events = read_log((tmp_path / "log").read_bytes()).events
+    assert sum(event.op == Op.ENTRY for event in events) <= 6 * 12
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_threads_that_rest_tell_what_one_of_them_has_left(programs: Path, device: str) -> None:
     program = programs / f"threads-{device}"
@@ -169,3 +222,11 @@ def test_threads_that_rest_tell_what_one_of_them_has_left(programs: Path, device
     assert status == 86 and "p (4000 bytes) is still mapped to device 0 when the program ends [still-mapped]" in text
     assert (status, text) == told(program, "100", "leak")
     assert told(program, "0") == (0, "")
+
+
+def test_more_is_mapped_than_waits(programs: Path) -> None:
+    """Three at a time, of which the last construct that has room for any has none for all."""
+    assert told(programs / "many-mic", "0") == (0, "")
+    status, text = told(programs / "many-mic", "0", "leave")
+    assert status == 86 and "b (64 bytes) is still mapped to device 0 when the program ends [still-mapped]" in text
+    assert (status, text) == told(programs / "many-mic", "100", "leave")

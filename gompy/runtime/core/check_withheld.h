@@ -209,20 +209,29 @@ gompy_says_new (const struct gompy_record *e)
   return e->op == GOMPY_EVENT_ENTRY && e->flags & GOMPY_ENTRY_NEW && !(e->flags & GOMPY_ENTRY_ATTACH);
 }
 
+/* Whether a record says that something is mapped now that another removes: all of that, or a part that the same
+   construct has named besides.  */
+static int
+gompy_is_removed (const struct gompy_record *e, const struct gompy_record *by)
+{
+  return gompy_says_new (e) && e->device == by->device
+         && (e->start == by->start || e->start - by->start < by->size);
+}
+
 /* Forget what maps what a record removes, of what waits.  Whether something does.  The lock is held.  */
 static int
 gompy_take_back (const struct gompy_record *e)
 {
+  int any = 0;
   for (unsigned i = gompy_unsaid_count; i-- > 0;)
-    if (gompy_unsaid[i].record.start == e->start && gompy_unsaid[i].record.device == e->device
-        && gompy_unsaid[i].record.op == GOMPY_EVENT_ENTRY)
+    if (gompy_is_removed (&gompy_unsaid[i].record, e))
       {
         gompy_let_frame_go (gompy_unsaid[i].frame);
         memmove (&gompy_unsaid[i], &gompy_unsaid[i + 1], (--gompy_unsaid_count - i) * sizeof *gompy_unsaid);
         gompy_withheld_any--;
-        return 1;
+        any = 1;
       }
-  return 0;
+  return any;
 }
 
 static struct gompy_unsaid_frame *
@@ -258,12 +267,8 @@ gompy_hold_rest_of (struct gompy_said *said)
     }
   for (unsigned i = 0; i < said->count; i++)
     for (unsigned j = i; said->records[i].op == GOMPY_EVENT_REMOVE && j-- > 0;)
-      if (!(dead >> j & 1) && gompy_says_new (&said->records[j]) && said->records[j].start == said->records[i].start
-          && said->records[j].device == said->records[i].device)
-        {
-          dead |= 1ull << i | 1ull << j;
-          break;
-        }
+      if (!(dead >> j & 1) && gompy_is_removed (&said->records[j], &said->records[i]))
+        dead |= 1ull << i | 1ull << j;
   for (unsigned i = 0; i < said->count; i++)
     {
       const struct gompy_record *e = &said->records[i];
