@@ -44,13 +44,12 @@ def output_of(path: str, env: dict[str, str], seconds: float) -> bytes:
     """What a program writes to its standard output; nothing if it cannot start, or does not end in time."""
     read, write = os.pipe()
     streams = [
+        (os.POSIX_SPAWN_DUP2, write, 1),  # first: where descriptors were closed, the pipe may be 0, 1 or 2 itself
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
     try:
-        child = os.posix_spawn(
-            path, [path], env, file_actions=[*streams, (os.POSIX_SPAWN_DUP2, write, 1)], setsigdef=NOT_IGNORED
-        )
+        child = os.posix_spawn(path, [path], env, file_actions=streams, setsigdef=NOT_IGNORED)
     except OSError:
         os.close(read)
         return b""

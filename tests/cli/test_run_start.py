@@ -79,6 +79,7 @@ def test_the_quick_way_knows_each_option() -> None:
     """It has none of its own."""
     options = {word for action in run_options.parser()._actions for word in action.option_strings}
     assert options - {"-h", "--help"} == {*run_options.FLAGS, *run_options.TAKES_VALUE, "--check"}
+    assert run_options.plain(["--devices=" + "9" * 5000]) is None  # more digits than Python reads
     for words in (["--mandatory", "--device", "nvptx"], ["--check"], ["--check=race"], ["--trace=a b", "--info"]):
         assert run_options.plain(words) is not None
 
@@ -94,6 +95,23 @@ def test_output_of_a_program(tmp_path: Path) -> None:
     assert output_of(str(tmp_path / "none"), dict(os.environ), 1) == b""
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+OUTPUT = """import os, sys
+from gompy.tools.child import output_of
+for number in map(int, sys.argv[2:]):
+    os.close(number)
+told = output_of("/bin/pwd", dict(os.environ), 20)
+open(sys.argv[1], "wb").write(told)
+"""
+
+
+@pytest.mark.parametrize("closed", [(), ("0",), ("1",), ("2",), ("0", "2"), ("1", "2"), ("0", "1", "2")], ids=str)
+def test_output_of_a_program_without_streams(tmp_path: Path, closed: tuple[str, ...]) -> None:
+    """The pipe is one of those descriptors that a program has for its streams, if they were closed."""
+    command = [sys.executable, "-c", OUTPUT, str(tmp_path / "told"), *closed]
+    subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
+    assert (tmp_path / "told").read_text() == f"{tmp_path}\n"
 
 
 STARTED = """import os, sys
