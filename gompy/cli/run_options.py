@@ -109,7 +109,11 @@ def _device(text: str) -> str | None:
 
 def _number(text: str, most: int) -> int | None:
     """A number that is not larger; None: it is none."""
-    return int(text) if text.isdecimal() and int(text) <= most else None
+    try:
+        number = int(text) if text.isdecimal() else most + 1
+    except ValueError:  # thousands of digits (sys.set_int_max_str_digits)
+        return None
+    return number if number <= most else None
 
 
 TAKES_VALUE: Final[dict[str, Callable[[str], Any]]] = {
