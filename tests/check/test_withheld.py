@@ -117,6 +117,35 @@ int main (void)
 }
 """
 
+ENDS = """
+#include <stdlib.h>
+#define N 1000
+extern void *__libc_malloc (size_t);
+static int armed;
+void *malloc (size_t n)  /* a handler of the program's that comes now does the same */
+{
+  if (armed && n > 3000 && n < 6000)
+    exit (3);
+  return __libc_malloc (n);
+}
+static void go (int *p)
+{
+  volatile char large[3000] = { 0 };
+  for (int i = 0; i < 100; i++)
+    {
+      armed = i > 50;
+      #pragma omp target enter data map(to: p[:N])
+      #pragma omp target exit data map(delete: p[:N])
+    }
+  armed = large[0];
+}
+int main (void)
+{
+  go (calloc (N, sizeof (int)));
+  return 0;
+}
+"""
+
 THREADS = """
 #include <stdlib.h>
 #include <omp.h>
@@ -152,7 +181,7 @@ int main (int argc, char **argv)
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("withheld")
-    for name, text in (("one", PROGRAM), ("threads", THREADS), ("many", MANY), ("parts", PARTS)):
+    for name, text in (("one", PROGRAM), ("threads", THREADS), ("many", MANY), ("parts", PARTS), ("ends", ENDS)):
         (folder / f"{name}.c").write_text(text)
         for device, target in DEVICES.items():
             words = ["-g", "-O0", "-fopenmp", f"-foffload={target}", f"{name}.c", "-o", f"{name}-{device}"]
@@ -230,3 +259,9 @@ def test_more_is_mapped_than_waits(programs: Path) -> None:
     status, text = told(programs / "many-mic", "0", "leave")
     assert status == 86 and "b (64 bytes) is still mapped to device 0 when the program ends [still-mapped]" in text
     assert (status, text) == told(programs / "many-mic", "100", "leave")
+
+
+def test_the_program_ends_as_a_frame_is_kept(programs: Path) -> None:
+    """The end has what waits said, by the thread that is at it."""
+    status, text = told(programs / "ends-mic", "0")
+    assert status == 86 and "p (4000 bytes) is still mapped to device 0 when the program ends [still-mapped]" in text

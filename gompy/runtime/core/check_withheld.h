@@ -56,6 +56,22 @@ static pthread_mutex_t gompy_withheld_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t gompy_log_found_frame (struct gompy_frame *);
 static void gompy_log_frame_of (uint32_t thread, const struct gompy_frame *f, const void *stack, size_t n);
 
+/* A handler of the program's that ends it, in the midst of what follows, says nothing of this: it would wait for
+   itself.  */
+static void
+gompy_lock_withheld (void)
+{
+  gompy_saying = 1;
+  pthread_mutex_lock (&gompy_withheld_lock);
+}
+
+static void
+gompy_unlock_withheld (void)
+{
+  pthread_mutex_unlock (&gompy_withheld_lock);
+  gompy_saying = 0;
+}
+
 /* Where a construct stands, of which no frame is known.  */
 static void
 gompy_say_place (uint32_t thread, uint64_t call)
@@ -133,16 +149,14 @@ gompy_say_withheld (void)
   if (gompy_saying || (!gompy_frame_asked && __atomic_load_n (&gompy_withheld_any, __ATOMIC_RELAXED) == 0)
       || !gompy_is_logging ())  /* a forked child: the lock may be anybody's */
     return;
-  gompy_saying = 1;
-  pthread_mutex_lock (&gompy_withheld_lock);
+  gompy_lock_withheld ();
   gompy_say_unsaid ();
   for (unsigned i = 0; i < gompy_said_threads; i++)
     if (gompy_saids[i]->count)
       gompy_say_construct (gompy_saids[i]);
   if (gompy_frame_asked)
     gompy_say_frame ();
-  pthread_mutex_unlock (&gompy_withheld_lock);
-  gompy_saying = 0;
+  gompy_unlock_withheld ();
 }
 
 /* The calling thread's, or NULL.  The lock is held.  */
@@ -177,9 +191,9 @@ gompy_withhold (const struct gompy_record *e, const void *payload, size_t n, int
     return 0;
   if (gompy_withholds (in_construct))
     {
-      pthread_mutex_lock (&gompy_withheld_lock);
+      gompy_lock_withheld ();
       said = gompy_said_here ();
-      if (said != NULL && said->count < GOMPY_SAID_RECORDS && n <= GOMPY_SAID_TEXT - said->text
+      if (said != NULL && !said->spilled && said->count < GOMPY_SAID_RECORDS && n <= GOMPY_SAID_TEXT - said->text
           && (e->op == GOMPY_EVENT_ENTRY || e->op == GOMPY_EVENT_REMOVE || e->op == GOMPY_EVENT_EXIT
               || e->op == GOMPY_EVENT_UPDATE || e->op == GOMPY_EVENT_LAUNCH
               || (e->op == GOMPY_EVENT_COPY && n > 0)))  /* what it has may be a pointer, by which memory is named */
@@ -194,7 +208,7 @@ gompy_withhold (const struct gompy_record *e, const void *payload, size_t n, int
           gompy_withheld_any++;
           done = 1;
         }
-      pthread_mutex_unlock (&gompy_withheld_lock);
+      gompy_unlock_withheld ();
       done |= e->op == GOMPY_EVENT_COPY;
     }
   if (!done)
@@ -252,19 +266,13 @@ gompy_hold_frame (uint64_t call, uint32_t thread)
   return frame;
 }
 
-/* Keep what a construct that ends has mapped, and not unmapped again, and the other way round.  The lock is held.  */
+/* Of what a construct that ends has said leave what it has mapped, and not unmapped again, and the other way round.
+   The lock is held.  */
 static void
-gompy_hold_rest_of (struct gompy_said *said)
+gompy_leave_lasting (struct gompy_said *said)
 {
-  struct gompy_unsaid_frame *frame = NULL;
+  unsigned left = 0;
   uint64_t dead = 0;
-  int looked = 0;
-  if (gompy_unsaid_count + said->count > GOMPY_UNSAID)  /* its frame would go in the midst of it, with what has that */
-    {
-      gompy_saying = 1;
-      gompy_say_unsaid ();
-      gompy_saying = 0;
-    }
   for (unsigned i = 0; i < said->count; i++)
     for (unsigned j = i; said->records[i].op == GOMPY_EVENT_REMOVE && j-- > 0;)
       if (!(dead >> j & 1) && gompy_is_removed (&said->records[j], &said->records[i]))
@@ -274,14 +282,27 @@ gompy_hold_rest_of (struct gompy_said *said)
       const struct gompy_record *e = &said->records[i];
       if (dead >> i & 1 || (e->op == GOMPY_EVENT_REMOVE ? gompy_take_back (e) : !gompy_says_new (e)))
         continue;
-      if (!looked)
-        frame = gompy_hold_frame (said->call, e->thread);
-      looked = 1;
-      gompy_unsaid[gompy_unsaid_count++] = (struct gompy_unsaid){ *e, frame, said->call };
-      gompy_withheld_any++;
-      if (frame != NULL)
-        frame->users++;
+      said->records[left] = *e;
+      said->records[left++].payload = 0;
     }
+  gompy_withheld_any -= said->count - left;
+  said->count = left;
+  said->text = 0;
+}
+
+/* Keep that, with its FRAME.  The lock is held.  */
+static void
+gompy_hold_lasting (struct gompy_said *said, struct gompy_unsaid_frame *frame)
+{
+  if (gompy_unsaid_count + said->count > GOMPY_UNSAID)  /* its frame would go in the midst of it, with what has that */
+    gompy_say_unsaid ();
+  for (unsigned i = 0; i < said->count; i++)
+    gompy_unsaid[gompy_unsaid_count++] = (struct gompy_unsaid){ said->records[i], frame, said->call };
+  if (frame != NULL)
+    frame->users = said->count;
+  if (said->count == 0)  /* another thread has logged it meanwhile */
+    free (frame);
+  said->count = 0;
 }
 
 /* Whether a construct's records have names with them, and it has mapped something: these belong together.  */
@@ -302,20 +323,32 @@ static void
 gompy_withheld_ends (uint64_t call)
 {
   struct gompy_said *said = gompy_said;
+  struct gompy_unsaid_frame *frame;
+  unsigned lasts;
   gompy_said_call = call;
   gompy_frame_asked = 0;
-  if (said == NULL || !gompy_is_logging ())
+  if (said == NULL || gompy_saying || !gompy_is_logging ())
     return;
-  if (gompy_unsaid == NULL)
-    gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid);
-  if (said->count && (!gompy_rests || gompy_said_names (said) || gompy_unsaid == NULL))
+  if (said->count && (!gompy_rests || gompy_said_names (said)))
     gompy_say_withheld ();
-  pthread_mutex_lock (&gompy_withheld_lock);
-  gompy_hold_rest_of (said);
-  gompy_withheld_any -= said->count;
-  said->count = said->text = 0;
+  gompy_lock_withheld ();
+  if (gompy_unsaid == NULL && said->count)
+    gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid);
+  if (gompy_unsaid != NULL)
+    gompy_leave_lasting (said);
   said->spilled = 0;
-  pthread_mutex_unlock (&gompy_withheld_lock);
+  lasts = said->count;
+  gompy_unlock_withheld ();
+  if (lasts && gompy_unsaid == NULL)
+    gompy_say_withheld ();
+  else if (lasts)
+    {
+      frame = gompy_hold_frame (said->call, said->records[0].thread);
+      gompy_lock_withheld ();
+      gompy_hold_lasting (said, frame);
+      gompy_unlock_withheld ();
+    }
+  said->spilled = 0;
 }
 
 #endif
