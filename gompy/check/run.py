@@ -52,15 +52,16 @@ def report(path: str, program: str, files: Files) -> int:
         print("gompy run: --check: the program has not used a device's runtime", file=sys.stderr)
         return 0
     findings, missed = analyse(log), unchecked(log)
+    rested = log.rested if missed is None else 0  # what is not checked at all is not checked in part
     for line in form.text(findings):
         print(line, file=sys.stderr)
     if missed is not None:
         print(f"gompy run: --check: nothing was checked: regions ran on the host: {missed.why}", file=sys.stderr)
     if log.cut:
         print(f"gompy run: --check: {CUT}; what came later was not looked at", file=sys.stderr)
-    if log.rested:
+    if rested:
         print(
-            f"gompy run: --check: {log.rested} of {log.constructs} constructs were looked at in part, for checks to "
+            f"gompy run: --check: {rested} of {log.constructs} constructs were looked at in part, for checks to "
             f"take at most {log.share}% of the program's time; all are with GOMPY_CHECK_SHARE=100",
             file=sys.stderr,
         )
@@ -68,7 +69,7 @@ def report(path: str, program: str, files: Files) -> int:
         print("gompy run: --check: the log was full; what came later was looked at in part", file=sys.stderr)
     if files.json:
         why = missed.why if missed is not None else CUT if log.cut else ""
-        _write(files.json, form.as_json(findings, program, why, log.rested))
+        _write(files.json, form.as_json(findings, program, why, rested))
     if files.sarif:
         _write(files.sarif, form.as_sarif(findings, files.version))
     partial = log.cut or (missed is not None and not missed.asked)

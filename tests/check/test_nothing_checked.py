@@ -53,6 +53,17 @@ def test_a_gpu_without_room_for_its_shadow(tmp_path: Path) -> None:
     assert (found["unchecked"], found["findings"]) == ("there is no device", [])
 
 
+def test_what_is_not_checked_is_not_checked_in_part(tmp_path: Path) -> None:
+    """Constructs are counted as they rest, on whichever side their regions run."""
+    program = PROGRAM.replace("#pragma", "for (int k = 0; k < 40; k++)\n  #pragma")
+    before = f"{NARROW}; export GOMPY_CHECK_SHARE=0"
+    options = ["--device", "nvptx", "--check", "--check-json", "j"]
+    done = run(tmp_path, before, *options, build="-foffload=nvptx-none", program=program)
+    assert (done.returncode, done.stdout) == (86, "3\n")
+    assert done.stderr.splitlines()[-1] == f"{SUMMARY}there is no device"
+    assert json.loads((tmp_path / "j").read_text()).get("in_part", 0) == 0
+
+
 def test_the_mend_that_is_told_mends_it(tmp_path: Path) -> None:
     before = f"{NARROW}; export GOMPY_CUDA_MEMORY=1G"
     done = run(tmp_path, before, "--device", "nvptx", "--check", build="-foffload=nvptx-none")
