@@ -14,7 +14,7 @@
 #include "check_places.h"
 
 /* Nanoseconds for each percent: to begin with, and what is to be had before it begins anew.  */
-#define GOMPY_REST_FREE 7000000ull
+#define GOMPY_REST_FREE 40000000ull
 #define GOMPY_REST_SLICE 600000ull
 #define GOMPY_REST_CONSTRUCTS 8u      /* are followed then at least */
 
