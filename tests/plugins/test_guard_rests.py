@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -10,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from intelmic_driver import PLUGIN
+from test_intelmic_guards import built
+from test_intelmic_guards import run as run_case
 
 BIN = Path(sys.executable).parent
 if not PLUGIN.exists() or not (BIN / "gompcc").exists():
@@ -121,19 +122,12 @@ int main (int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All cases in one program."""
-    folder = tmp_path_factory.mktemp("rests")
-    (folder / "cases.c").write_text(CASES)
-    made = folder / "cases"
-    subprocess.run([BIN / "gompcc", "-fopenmp", "-g", "-O1", "-w", "-o", made, "cases.c"], check=True, cwd=folder)
-    return made
+    return built(tmp_path_factory.mktemp("rests"), CASES)
 
 
 def run(program: Path, what: str, n: int, **env: str) -> subprocess.CompletedProcess[str]:
     """A case, checked."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OFFLOAD_EMUL", "OMP_", "GOMP_", "GOMPY_"))}
-    words = [str(program), what, str(n), str(PLUGIN)]
-    return subprocess.run(words, capture_output=True, text=True, env=clean | {"GOMPY_CHECK": "1"} | env, timeout=60)
+    return run_case(program, what, str(n), PLUGIN, **env)
 
 
 def fault(done: subprocess.CompletedProcess[str]) -> str:

@@ -112,9 +112,12 @@ int main (int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("guards"), CASES)
+
+
+def built(folder: Path, cases: str) -> Path:
     """All cases in one program."""
-    folder = tmp_path_factory.mktemp("guards")
-    (folder / "cases.c").write_text(CASES)
+    (folder / "cases.c").write_text(cases)
     made = folder / "cases"
     subprocess.run([BIN / "gompcc", "-fopenmp", "-g", "-O1", "-w", "-o", made, "cases.c"], check=True, cwd=folder)
     return made

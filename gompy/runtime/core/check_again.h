@@ -64,16 +64,12 @@ gompy_leave_out (void)
 static void
 gompy_say_left_out (void)
 {
-  static const uint64_t registers[2][GOMPY_KEPT_REGISTERS];
-  struct gompy_record launch = gompy_left_out.launch,
-                      frame = { .op = GOMPY_EVENT_FRAME, .device = -1, .thread = GOMPY_AGAIN_THREAD,
-                                .where = gompy_left_out.pc };
+  struct gompy_record launch = gompy_left_out.launch;
   if (launch.op == 0)
     return;
   gompy_left_out.launch.op = 0;
   launch.thread = GOMPY_AGAIN_THREAD;
-  if (frame.where)
-    gompy_log2 (&frame, registers, sizeof registers, NULL, 0);
+  gompy_say_place (GOMPY_AGAIN_THREAD, gompy_left_out.pc);
   gompy_log2 (&launch, NULL, 0, NULL, 0);
 }
 
@@ -83,7 +79,6 @@ gompy_say_again (int within)
 {
   struct gompy_frame f;
   unsigned count = gompy_waiting.count;
-  struct gompy_record frame = { .op = GOMPY_EVENT_FRAME, .device = -1, .where = gompy_waiting.pc };
   memset (&f, 0, sizeof f);
   gompy_waiting.count = gompy_waiting.said = 0;
   if (within)
@@ -96,11 +91,8 @@ gompy_say_again (int within)
           gompy_log_found_frame (&f);
         }
     }
-  else if (frame.where)
-    {
-      frame.thread = gompy_again_room->records[0].thread;
-      gompy_log2 (&frame, f.registers, sizeof f.registers, NULL, 0);
-    }
+  else
+    gompy_say_place (gompy_again_room->records[0].thread, gompy_waiting.pc);
   for (unsigned i = 0; i < count; i++)
     gompy_log2 (&gompy_again_room->records[i], NULL, 0, NULL, 0);
   return f.pc;

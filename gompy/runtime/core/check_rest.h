@@ -2,8 +2,8 @@
 
    What they take is measured, as far as that can be: gompy_stale_time, and what devices say.  Beyond the share, and the
    first part of a second, constructs are not followed for a while: nothing is watched, kept or compared, and new memory
-   of a device counts as written.  What is mapped and launched is logged all the same.  Then it begins anew: what is
-   mapped is taken as it is.  So a long program is followed for some constructs of each part of it; one that does the
+   of a device counts as written.  What constructs say waits, and mostly is not logged (check_withheld.h).  Then it
+   begins anew: what is mapped is taken as it is.  So a long program is followed for some constructs of each part of it; one that does the
    same again and again does it within them, too.  A construct that is met for the first time is followed
    (check_places.h), and those after it.
 
@@ -20,7 +20,8 @@
 
 static unsigned gompy_rest_followed;
 static uint64_t gompy_rest_until;     /* it is of no use to ask before */
-static uint64_t (*gompy_devices_spent) (int by_clock);  /* or by the processor: as each of them measures it */
+/* What devices have taken, by the clock; of those that measure it by the processor *RAN gets it.  */
+static uint64_t (*gompy_devices_spent) (uint64_t *ran);
 
 /* How much of TIME the calling thread has had a processor: on a busy machine others have it in the midst of checks.  */
 static uint64_t
@@ -42,7 +43,7 @@ static int64_t
 gompy_rest_left (void)
 {
   uint64_t may = (GOMPY_REST_FREE + (gompy_now () - gompy_stale_begun) / 100) * gompy_rest_share;
-  uint64_t by_clock = gompy_stale_time + gompy_devices_spent (1), ran = gompy_devices_spent (0);
+  uint64_t ran, by_clock = gompy_stale_time + gompy_devices_spent (&ran);
   if (by_clock + ran > may)
     by_clock = gompy_ran_of (by_clock);
   return (int64_t) may - (int64_t) (by_clock + ran);

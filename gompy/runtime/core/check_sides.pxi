@@ -30,7 +30,7 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_stale_copies(int device, uintptr_t target, uintptr_t host, size_t size)
     void gompy_stop_tracking()
     unsigned gompy_rest_share
-    uint64_t (*gompy_devices_spent)(bint by_clock) noexcept nogil
+    uint64_t (*gompy_devices_spent)(uint64_t *ran) noexcept nogil
     bint gompy_rest_is_due()
     bint gompy_rest_ends(uintptr_t where)
     void gompy_begin_rest()
@@ -149,15 +149,20 @@ cdef void track_globals(DeviceDescr *dev) noexcept nogil:
 cdef bint has_rested  # the host has changed variables of images since these were loaded, or regions have
 
 
-cdef uint64_t devices_spent(bint by_clock) noexcept nogil:
-    """What checks have taken of the devices' time, nanoseconds, of those that measure it by the clock, or others.
+cdef uint64_t devices_spent(uint64_t *ran) noexcept nogil:
+    """What checks have taken of the devices' time, nanoseconds, by the clock; ran: of those that do not measure so.
 
     The emulated GPU's threads ask for their processor time.
     """
     cdef uint64_t spent = 0
     cdef int i
+    ran[0] = 0
     for i in range(num_devices):
-        if devices[i].state == DEVICE_INITIALIZED and by_clock == (devices[i].type != GOMP_DEVICE_NVIDIA_PTX):
+        if devices[i].state != DEVICE_INITIALIZED:
+            continue
+        if devices[i].type == GOMP_DEVICE_NVIDIA_PTX:
+            ran[0] += device_check_spent(&devices[i])
+        else:
             spent += device_check_spent(&devices[i])
     return spent
 

@@ -72,14 +72,21 @@ gompy_unlock_withheld (void)
   gompy_saying = 0;
 }
 
-/* Where a construct stands, of which no frame is known.  */
+/* Where a thread's construct stands, of which no frame is known: its call returns to PC, if that is not 0.  */
 static void
-gompy_say_place (uint32_t thread, uint64_t call)
+gompy_say_place (uint32_t thread, uint64_t pc)
 {
   static const uint64_t registers[2][GOMPY_KEPT_REGISTERS];
-  struct gompy_record frame = { .op = GOMPY_EVENT_FRAME, .device = -1, .thread = thread, .where = call + 1 };
-  if (call)
+  struct gompy_record frame = { .op = GOMPY_EVENT_FRAME, .device = -1, .thread = thread, .where = pc };
+  if (pc)
     gompy_log2 (&frame, registers, sizeof registers, NULL, 0);
+}
+
+/* Where a call of a construct's returns to; 0: it is not known.  */
+static uint64_t
+gompy_pc_of (uint64_t call)
+{
+  return call ? call + 1 : 0;
 }
 
 static void
@@ -98,7 +105,7 @@ gompy_say_unsaid (void)
     {
       struct gompy_unsaid *h = &gompy_unsaid[i];
       if (h->frame == NULL)
-        gompy_say_place (h->record.thread, h->call);
+        gompy_say_place (h->record.thread, gompy_pc_of (h->call));
       else if (h->frame != said)
         gompy_log_frame_of (h->frame->thread, &h->frame->frame, h->frame->stack, h->frame->size);
       said = h->frame;
@@ -119,7 +126,7 @@ gompy_say_frame (void)
   f.call = gompy_said_call;
   gompy_frame_asked = 0;
   if (gompy_log_found_frame (&f) == 0)
-    gompy_say_place (gompy_number_in_log (), gompy_said_call);
+    gompy_say_place (gompy_number_in_log (), gompy_pc_of (gompy_said_call));
 }
 
 /* Log what a thread's construct has said.  The lock is held.  */
@@ -130,7 +137,7 @@ gompy_say_construct (struct gompy_said *said)
   if (said == gompy_said)
     gompy_say_frame ();
   else
-    gompy_say_place (said->records[0].thread, said->call);
+    gompy_say_place (said->records[0].thread, gompy_pc_of (said->call));
   for (unsigned i = 0; i < said->count; i++)
     {
       size_t n = said->records[i].payload;
@@ -336,7 +343,6 @@ gompy_withheld_ends (uint64_t call)
     gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid);
   if (gompy_unsaid != NULL)
     gompy_leave_lasting (said);
-  said->spilled = 0;
   lasts = said->count;
   gompy_unlock_withheld ();
   if (lasts && gompy_unsaid == NULL)

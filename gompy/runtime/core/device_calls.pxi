@@ -211,7 +211,7 @@ cdef uint64_t device_check_spent(DeviceDescr *dev) noexcept nogil:
 
 
 cdef void device_check_less(DeviceDescr *dev, bint less) noexcept nogil:
-    """Whether there is no time to see what nothing has written of memory that is allocated next."""
+    """Whether checks rest: the device leaves what costs it much, as kernels' looks, or filling of new memory."""
     if dev.ops.check_less != NULL:
         dev.ops.check_less(dev.target_id, less)
 
