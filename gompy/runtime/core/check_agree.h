@@ -82,6 +82,7 @@ gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, i
       if (!t->gone && t->device == device && gompy_bytes_in (t, t->target, target, size, &begin, &end)
           && (to_device || host - target == t->host - t->target))
         {
+          t->rested &= !to_device || begin > 0 || end < t->size;
           if (!gompy_fresh_copied (t, begin, end, to_device))
             gompy_agree (t, begin, end, (unsigned char *) host + (t->target + begin - target), to_device,
                          in_construct);

@@ -143,7 +143,7 @@ gompy_stale_begin_region (int device)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->device != device || t->gone || t->fresh || t->shared || !t->filled
+      if (t->device != device || t->gone || t->fresh || t->shared || !t->filled || t->rested
           || (t->global && t->told) || !gompy_has_time (t->size) || (!gompy_find_stale (t) && !t->marked))
         continue;
       t->marked = gompy_mark (device, t->target, t->stale, t->size);
@@ -298,8 +298,10 @@ static void
 gompy_look_at_unkept (void)
 {
   uint64_t begin = gompy_now ();
+  if (gompy_rests && gompy_rest_watches == GOMPY_REST_HOLDS)
+    gompy_rest_untell (0, UINTPTR_MAX);
   for (unsigned i = 0; i < gompy_track_count; i++)
-    for (size_t at = 0; gompy_tracks[i]->unknown && at < gompy_tracks[i]->size
+    for (size_t at = 0; gompy_tracks[i]->unknown && !gompy_tracks[i]->told && at < gompy_tracks[i]->size
          && gompy_has_time (gompy_tracks[i]->size); at += GOMPY_PART)
       if (gompy_is_unkept (gompy_tracks[i], at))
         gompy_compare_part (gompy_tracks[i], at, gompy_part_size (gompy_tracks[i], at));

@@ -61,17 +61,7 @@ gompy_rest_is_due (void)
 static void
 gompy_begin_rest (void)
 {
-  gompy_end_watch ();
-  while (gompy_track_count)
-    {
-      struct gompy_tracked *t = gompy_tracks[gompy_track_count - 1];
-      if (t->marked && !t->gone)
-        {
-          memset (t->stale, 0, t->size);
-          gompy_mark (t->device, t->target, t->stale, t->size);
-        }
-      gompy_drop_track (gompy_track_count - 1);
-    }
+  gompy_rest_keep_tracks ();
   gompy_rests = 1;
 }
 
@@ -100,6 +90,7 @@ gompy_rest_ends (uintptr_t where)
       lacks = new ? -1 : (int64_t) (GOMPY_REST_SLICE * gompy_rest_share) - gompy_rest_left ();
       if (lacks < 0)
         {
+          gompy_rest_settle ();
           gompy_rests = 0;
           gompy_rest_followed = 0;
           return 1;

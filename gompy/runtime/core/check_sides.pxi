@@ -34,6 +34,16 @@ cdef extern from "core/check_stale.h" nogil:
     bint gompy_rest_is_due()
     bint gompy_rest_ends(uintptr_t where)
     void gompy_begin_rest()
+    int gompy_rest_watches
+    enum:
+        REST_BLIND "GOMPY_REST_BLIND"
+        REST_WATCHES "GOMPY_REST_WATCHES"
+    void gompy_rest_watch()
+    void gompy_rest_launched()
+    void gompy_rest_changes(int device, uintptr_t target, uintptr_t host, size_t size)
+    bint gompy_rest_follows(int device, uintptr_t host, uintptr_t target, size_t size)
+    void gompy_rest_forget_unmet()
+    void gompy_rest_drop_all()
     void gompy_stale_hear()
     void gompy_stale_listen()
     void gompy_flight_new(uint64_t construct, int device, uintptr_t host, uintptr_t target, size_t size, bint back)
@@ -197,9 +207,12 @@ cdef void follow_again() noexcept nogil:
             node = next_range(&place)
             if node == NULL:
                 break
-            if node.host_end - node.host_start > 1:
+            if node.host_end - node.host_start > 1 and \
+                    not gompy_rest_follows(i, node.host_start, device_address(node, node.host_start),
+                                           node.host_end - node.host_start):
                 track_node(&devices[i], node, False)
         gompy_lock_release(&devices[i].lock)
+    gompy_rest_forget_unmet()
 
 
 cdef void note_map(const HookEvent *event) noexcept nogil:
@@ -445,6 +458,21 @@ cdef inline bint ends_tracking(const HookEvent *event) noexcept nogil:
         event.detail == LAUNCH_LATER
 
 
+cdef void note_in_rest(const HookEvent *event) noexcept nogil:
+    """What happens to mappings that are followed in a rest (check_rest_watch.h)."""
+    if gompy_rest_watches == REST_BLIND:
+        return
+    pthread_mutex_lock(&gompy_stale_lock)
+    if event.kind == HOOK_LAUNCH and event.phase == PHASE_END:
+        gompy_rest_launched()
+    elif event.kind == HOOK_COPY and event.detail == COPY_WITHIN:
+        gompy_rest_drop_all()
+    elif event.kind == HOOK_COPY and event.phase == PHASE_BEGIN or \
+            event.kind == HOOK_MAP and (event.detail == MAP_NEW or event.detail == MAP_ATTACHED):
+        gompy_rest_changes(event.device, event.target, event.host, event.size)
+    pthread_mutex_unlock(&gompy_stale_lock)
+
+
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
     """Both sides are compared at a construct's end yet, with the device's memory open."""
     cdef bint outermost = event.kind == HOOK_CONSTRUCT and event.construct.outer == NULL
@@ -477,7 +505,8 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
     pthread_mutex_lock(&gompy_stale_lock)
     if event.kind == HOOK_COPY and event.phase == PHASE_BEGIN and event.detail != COPY_WITHIN:
         gompy_need_held(event.host, event.size, event.detail == COPY_TO_HOST)
-        gompy_stale_copies(event.device, event.target, event.host, event.size)
+        if not gompy_rests:
+            gompy_stale_copies(event.device, event.target, event.host, event.size)
     note_flight(event)
     if event.kind == HOOK_MAP:
         note_queued(event)
@@ -486,8 +515,10 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
     if not gompy_tracking and not beside:
         return
     if gompy_rests and event.kind != HOOK_CONSTRUCT and not ends_tracking(event):
+        note_in_rest(event)
         return
-    begin = 0 if gompy_rests else gompy_now()  # a launch has ten events, and each look takes as long as a rest's own
+    # a launch has ten events, and each look takes as long as a rest's own
+    begin = 0 if gompy_rests and gompy_rest_watches != REST_WATCHES else gompy_now()
     if event.kind == HOOK_CONSTRUCT:
         pthread_mutex_lock(&gompy_stale_lock)
         gompy_stale_construct(event.phase == PHASE_BEGIN, is_held_for(event))
@@ -496,7 +527,9 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
             note_spent(begin)
             return
     pthread_mutex_lock(&gompy_stale_lock)
-    if event.kind == HOOK_CONSTRUCT:
+    if event.kind == HOOK_CONSTRUCT and gompy_rests:
+        gompy_rest_watch()
+    elif event.kind == HOOK_CONSTRUCT:
         gompy_stale_watch()
     elif not gompy_tracking:
         pass

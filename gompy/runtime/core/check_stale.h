@@ -84,6 +84,9 @@ struct gompy_tracked
   int unknown; /* some parts are */
   int looked;  /* whether the device's side can be looked at: 1, or -1: not; 0: not known */
   unsigned steady;  /* looks since the host has changed it */
+  int rested;  /* checks have rested since all of it was copied to the device: what the host has changed is not told */
+  int met;
+  uint64_t launches; /* gompy_rest_launches, when what regions have written of it was asked */
   int fresh;   /* or GOMPY_FRESH_...: the construct runs that has made or copied it, and no contents are kept as yet */
   uint64_t hash;  /* GOMPY_FRESH_COPIED: what the host's contents hashed to */
 };
@@ -181,6 +184,7 @@ gompy_forget_gone (void)
 }
 
 static void gompy_stale_listen (void);
+static void gompy_rest_settle (void);
 
 static void
 gompy_stop_tracking (void)
@@ -245,11 +249,18 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
   if (!gompy_tracking)
     return;
   pthread_mutex_lock (&gompy_stale_lock);
+  gompy_rest_settle ();
   for (unsigned i = gompy_track_count; i-- > 0;)
     {
       struct gompy_tracked *t = gompy_tracks[i];
       if (t->device != device || t->gone || t->host != host || t->size != size)
         continue;
+      if (gompy_rests && (gompy_rest_watches != GOMPY_REST_WATCHES || size > GOMPY_LARGE))
+        {
+          gompy_need_held (host, size, 1);
+          gompy_drop_track (i);
+          continue;
+        }
       if (t->fresh && (!gompy_fresh_differs (t) || !gompy_settle (t)))
         {
           gompy_drop_track (i);
@@ -427,7 +438,7 @@ gompy_watch_track (struct gompy_maps *maps, struct gompy_tracked *t)
 static int
 gompy_is_steady (const struct gompy_tracked *t)
 {
-  return t->size >= GOMPY_LARGE && !t->gone && !t->global && t->filled && !t->unknown && !t->told && !t->shared
+  return !gompy_rests && t->size >= GOMPY_LARGE && !t->gone && !t->global && t->filled && !t->unknown && !t->told && !t->shared
          && !gompy_access.hooked && gompy_is_same (t)
          && ((t->steady >= GOMPY_STEADY_LOOKS && gompy_watch_holds) || !gompy_is_noted (t));
 }
@@ -532,6 +543,7 @@ gompy_stale_watch (void)
   gompy_note_unwatchable ();
 }
 
+#include "check_rest_watch.h"
 #include "check_rest.h"
 
 /* The task that ran here has waited for the regions that it has met; they are not watched any longer.  */

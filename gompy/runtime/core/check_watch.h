@@ -63,7 +63,18 @@ struct gompy_watched
   int access;             /* of closed pages: none, or reads */
   int own;                /* the pages are a block of malloc's, and nothing else */
   int opened;             /* some pages are open until the next construct */
+  int held;               /* in a rest: all of them stay closed while constructs run */
 };
+
+/* What is watched in a rest, which gompy_rests says.  */
+enum
+{
+  GOMPY_REST_BLIND,    /* nothing */
+  GOMPY_REST_WATCHES,  /* what regions may have written */
+  GOMPY_REST_HOLDS     /* of that, pages that stay closed while constructs run */
+};
+static int gompy_rest_watches;
+static uint64_t gompy_rest_launches;  /* regions that have ended in rests */
 
 extern struct gompy_access gompy_access;
 
@@ -81,6 +92,8 @@ static int gompy_is_own_block (uintptr_t begin, uintptr_t end);
 static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
 static void gompy_look_at (uintptr_t address);
 static void gompy_drop_left (uintptr_t begin, uintptr_t end);
+static void gompy_rest_settle (void);
+static void gompy_rest_leave_range (struct gompy_watched *w);
 static int gompy_has_parts (void);
 static int gompy_read_host (void *to, uintptr_t from, size_t size);
 static unsigned char *gompy_part;
@@ -231,6 +244,8 @@ gompy_leave_open (struct gompy_watched *w, uintptr_t begin, uintptr_t end)
   for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
     w->steps[(page - w->begin) / GOMPY_PAGE] = GOMPY_WATCH_OPEN;
   w->opened = 1;
+  if (w->held)
+    gompy_rest_untell (w->begin, w->end);
   gompy_note_unseen (begin, end);
 }
 
@@ -411,13 +426,17 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
     }
   if (w != NULL && info->si_code == SEGV_ACCERR)
     {
+      gompy_rest_settle ();
       if (writes && gompy_writes_string (w, registers, address, &string))
         gompy_drop_left (string.to, string.to + string.size);
       gompy_watch_first (page);
       if (string.size > 0)  /* all of it counts as written from here on: what it leaves of its last part is seen now */
         gompy_watch_first ((string.to + string.size - 1) & -GOMPY_PAGE);
       if (!gompy_is_closed (page))
-	return;
+	{
+	  gompy_rest_leave_range (w);
+	  return;
+	}
     }
   if (w == NULL || info->si_code != SEGV_ACCERR || (own && gompy_is_newer (address, 8)))
     {
@@ -447,11 +466,13 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
   if (gompy_is_harmless (page, page + GOMPY_PAGE))  /* it was the last such byte, or has been told */
     {
       gompy_open_harmless (w, page);
+      gompy_rest_leave_range (w);
       return;
     }
-  if (w->writes[number] >= GOMPY_WATCH_WRITES || gompy_stepping_count == 8 || !gompy_may_step (w->steps[number]))
+  if (w->held || w->writes[number] >= GOMPY_WATCH_WRITES || gompy_stepping_count == 8 || !gompy_may_step (w->steps[number]))
     {
       gompy_open_watched (w, page, page + GOMPY_PAGE);
+      gompy_rest_leave_range (w);
       return;
     }
   w->steps[number]++;

@@ -131,6 +131,12 @@ gompy_sleeps (const char *id, int fd, int *own)
 /* What the emulated GPU counts of its threads.  */
 static struct gompy_own_counts gompy_own_counts_here;
 
+static unsigned
+gompy_own_threads_here (void)
+{
+  return __atomic_load_n (&gompy_own_counts_here.threads, __ATOMIC_SEQ_CST);
+}
+
 /* How many threads the process has, or 0.  Their folder stays open, as the way to it costs more than the answer.  */
 static unsigned
 gompy_count_threads (void)
@@ -425,7 +431,7 @@ gompy_watch_pages (struct gompy_maps *maps, uintptr_t begin, uintptr_t end, int 
   w->begin = begin;
   w->end = begin + pages * GOMPY_PAGE;
   w->looks = w->ahead = 0;
-  w->opened = 0;
+  w->opened = w->held = 0;
   w->next = 0;
   w->access = access;
   w->own = gompy_has_own_block (w->begin, w->end);
@@ -444,11 +450,21 @@ gompy_by_address (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+static const struct gompy_kernel_action gompy_watch_action
+  = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000, gompy_watch_return, GOMPY_WATCH_MASK };
+
+/* Pages were held, and the emulated GPU may have set a handler of its own meanwhile.  */
+static void
+gompy_renew_held_actions (void)
+{
+  for (unsigned i = 0; i < 3 && gompy_held_count && gompy_watch_owned; i++)
+    if (gompy_watch_signals[i] == SIGSEGV)
+      gompy_renew_action (i, &gompy_watch_action);
+}
+
 static void
 gompy_begin_watch (void)
 {
-  struct gompy_kernel_action action
-    = { gompy_on_watch, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | 0x04000000, gompy_watch_return, GOMPY_WATCH_MASK };
   unsigned long before;
   int out;
   if (gompy_watch_count == 0)
@@ -459,10 +475,8 @@ gompy_begin_watch (void)
   out = gompy_keep_handlers_out (&before);
   for (unsigned i = 0; i < 3 && !gompy_actions_ours; i++)
     if (gompy_watch_signals[i] != SIGTRAP || !gompy_trap_due)  /* it is ours still */
-      gompy_set_action (i, &action, &gompy_old_actions[i]);
-  for (unsigned i = 0; i < 3 && gompy_held_count && gompy_watch_owned; i++)
-    if (gompy_watch_signals[i] == SIGSEGV)
-      gompy_renew_action (i, &action);
+      gompy_set_action (i, &gompy_watch_action, &gompy_old_actions[i]);
+  gompy_renew_held_actions ();
   gompy_actions_ours = 1;
   qsort (gompy_watches, gompy_watch_count, sizeof *gompy_watches, gompy_by_address);
   gompy_know_watched ();

@@ -124,6 +124,7 @@ gompy_watch_call (siginfo_t *info, ucontext_t *context)
   long number = info->si_syscall;
   uintptr_t page;
   int harmless = 0, count;
+  gompy_rest_settle ();
   switch (number)
     {
     case SYS_rt_sigreturn:  /* a handler of the program's ends, from the stack as it is */

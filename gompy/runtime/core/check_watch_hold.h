@@ -23,6 +23,8 @@ struct gompy_held
   uintptr_t begin, end, known_begin, known_end;
   int own;  /* both ends are held, too */
   int access;
+  unsigned short *steps;  /* in a rest, of struct gompy_watched */
+  unsigned char *writes;
 };
 
 static struct gompy_held *gompy_helds;  /* in order of their addresses */
@@ -32,6 +34,7 @@ static int gompy_watch_single;  /* no other thread was there when the watch bega
 static int gompy_watch_owned;   /* or the emulated GPU's own alone, which slept */
 
 static void gompy_end_watch (void);
+static void gompy_rest_untell (uintptr_t begin, uintptr_t end);
 
 /* Neighbours that get one access are one call.  */
 struct gompy_protecting
@@ -84,11 +87,32 @@ gompy_is_cut (uintptr_t begin, uintptr_t end)
   return 0;
 }
 
+/* Open what is held of [BEGIN, END), and leave the rest closed.  */
+static void
+gompy_open_held_of (uintptr_t begin, uintptr_t end)
+{
+  unsigned held = 0;
+  for (unsigned i = 0; i < gompy_held_count; i++)
+    if (begin < gompy_helds[i].end && gompy_helds[i].begin < end)
+      {
+        gompy_protect (gompy_helds[i].begin, gompy_helds[i].end, PROT_READ | PROT_WRITE);
+        gompy_rest_untell (gompy_helds[i].begin, gompy_helds[i].end);
+      }
+    else
+      gompy_helds[held++] = gompy_helds[i];
+  gompy_held_count = held;
+}
+
 /* Memory is about to be used, by a copy or in a call to the kernel; WRITES: it is written.  */
 static void
 gompy_need_held (uintptr_t begin, size_t size, int writes)
 {
   int seen = gompy_handlers_seen;
+  if (gompy_rests && gompy_rest_watches == GOMPY_REST_HOLDS && !gompy_watch_on)
+    {
+      gompy_open_held_of (begin, begin + size);
+      return;
+    }
   for (unsigned i = 0; i < gompy_held_count; i++)
     if (begin < gompy_helds[i].end && gompy_helds[i].begin < begin + size
         && (writes || gompy_helds[i].access == PROT_NONE))
@@ -120,7 +144,7 @@ gompy_longest_closed (const struct gompy_watched *w)
   uintptr_t begin = w->begin + GOMPY_PAGE, end = w->end - GOMPY_PAGE;
   struct gompy_held longest = { begin, begin, begin, begin, 0, w->access };
   if (!w->opened && w->own)
-    return (struct gompy_held){ w->begin, w->end, w->begin, w->end, 1, w->access };
+    return (struct gompy_held){ w->begin, w->end, w->begin, w->end, 1, w->access, NULL, NULL };
   if (!w->opened)
     return (struct gompy_held){ begin, end, w->begin, w->end, 0, w->access };
   for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
@@ -143,7 +167,10 @@ static struct gompy_held
 gompy_may_hold (const struct gompy_watched *w)
 {
   uintptr_t here = (uintptr_t) __builtin_frame_address (0);
-  struct gompy_held none = { w->end, w->end, w->end, w->end, 0, 0 }, longest;
+  struct gompy_held none = { .begin = w->end, .end = w->end }, longest;
+  if (w->held)
+    return w->opened ? none : (struct gompy_held){ w->begin, w->end, w->begin, w->end, w->own, w->access, w->steps,
+                                                   w->writes };
   if (w->end - w->begin < GOMPY_HELD_LEAST
       || (w->end > here - GOMPY_HELD_FROM_STACK && w->begin < here + GOMPY_HELD_FROM_STACK))
     return none;

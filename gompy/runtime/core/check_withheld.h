@@ -15,6 +15,7 @@
 #define GOMPY_UNSAID 512u         /* mappings and ends of mappings; then they are logged */
 
 static int gompy_again_wanted;
+static volatile int gompy_watch_handles;
 
 /* A frame as it was when its construct ended.  */
 struct gompy_unsaid_frame
@@ -92,7 +93,7 @@ gompy_pc_of (uint64_t call)
 static void
 gompy_let_frame_go (struct gompy_unsaid_frame *frame)
 {
-  if (frame != NULL && --frame->users == 0)
+  if (frame != NULL && --frame->users == 0 && !gompy_watch_handles)  /* the program may be in malloc there */
     free (frame);
 }
 
