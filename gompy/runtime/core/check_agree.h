@@ -13,7 +13,7 @@ gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned c
     memset (t->stale + begin, 0, end - begin);
   if (t->gone || !gompy_settle (t))
     return;
-  if (same && in_construct && begin == 0 && end == t->size && !t->global && gompy_count_threads () == 1)
+  if (same && in_construct && !gompy_rests && begin == 0 && end == t->size && !t->global && gompy_count_threads () == 1)
     {
       t->fresh = GOMPY_FRESH | GOMPY_FRESH_SAME;  /* it may end with the construct */
       t->unknown = 0;
@@ -48,7 +48,7 @@ gompy_agree (struct gompy_tracked *t, size_t begin, size_t end, const unsigned c
 static void
 gompy_note_unset (struct gompy_tracked *t, size_t begin, size_t end)
 {
-  if (t->filled || t->gone || t->shared || gompy_find_unset == NULL || !gompy_has_time (end - begin)
+  if (gompy_rests || t->filled || t->gone || t->shared || gompy_find_unset == NULL || !gompy_has_time (end - begin)
       || !gompy_has_parts ())
     return;
   for (size_t n, at = begin; at < end; at += n)
@@ -82,7 +82,6 @@ gompy_stale_copied (int device, uintptr_t target, uintptr_t host, size_t size, i
       if (!t->gone && t->device == device && gompy_bytes_in (t, t->target, target, size, &begin, &end)
           && (to_device || host - target == t->host - t->target))
         {
-          t->rested &= !to_device || begin > 0 || end < t->size;
           if (!gompy_fresh_copied (t, begin, end, to_device))
             gompy_agree (t, begin, end, (unsigned char *) host + (t->target + begin - target), to_device,
                          in_construct);

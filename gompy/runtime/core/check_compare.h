@@ -143,7 +143,7 @@ gompy_stale_begin_region (int device)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->device != device || t->gone || t->fresh || t->shared || !t->filled || t->rested
+      if (t->device != device || t->gone || t->fresh || t->shared || !t->filled
           || (t->global && t->told) || !gompy_has_time (t->size) || (!gompy_find_stale (t) && !t->marked))
         continue;
       t->marked = gompy_mark (device, t->target, t->stale, t->size);

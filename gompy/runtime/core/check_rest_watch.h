@@ -1,41 +1,54 @@
-/* `gompy run --check`: what the program reads of regions' results is seen while checks rest, too.
+/* `gompy run --check`: ranges that are followed while checks rest.
 
    A loop of regions ends, and the program reads an array that the last of them has written: by then checks rest, as all
-   regions but the first ones were as those.  So what was followed when the rest began is followed further, as far as
-   that takes little.  First the pages of such ranges are watched as ever, and nothing is compared before something
-   comes there; that may take a half of the checks' share.  Then those ranges alone are left whose pages stay closed
-   while constructs run (check_watch_hold.h), which costs a microsecond a construct.
+   regions but the first ones were as those.  So what was followed when the rest began is watched further, as far as
+   that takes little.  First all of that is, as ever, and nothing is compared before the program comes there; that may
+   take a half of the checks' share.  Then those pages alone that stay closed while constructs run
+   (check_watch_hold.h), which costs a microsecond a construct, until the program comes to them and nothing is wrong.
 
-   What regions have written is not asked before it matters: they are counted.  A range that is copied, or mapped
-   otherwise, is not followed any longer; nor is, of those that stay closed, one that the program comes to and there is
-   nothing to tell.  Which bytes the program has changed, and what regions read of them, is not looked for: a device is
-   not told of that before all of a range was copied to it again.
+   What regions have written is not asked before it matters: they are counted.  Nor are devices told of what the program
+   has changed.  When checks begin again both sides of what was not watched are compared with what they had.
+
+   A range that is copied meanwhile, but a small one, is not followed further.
    Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_REST_WATCH_H
 #define GOMPY_CHECK_REST_WATCH_H
 
 #define GOMPY_REST_WATCH_PART 2u     /* of the share */
 #define GOMPY_REST_WATCH_FREE 200000ull /* ns */
+#define GOMPY_REST_SMALL 4096u /* bytes of a range whose contents are kept at each copy */
+#define GOMPY_REST_UNIT 8u     /* bytes that the program, or a region, writes at once */
 
 static uint64_t gompy_rest_begun, gompy_rest_taken; /* when it began, and gompy_stale_time then */
 
-/* No range is to be told of for now, nor followed after the rest.  Also in the handler of the watch, so nothing is
-   freed.  */
+/* The program may come to [BEGIN, END) unseen from here on: nothing is told of ranges there before the rest ends.  Also
+   in the handler of the watch, so nothing is freed.  */
 static void
 gompy_rest_untell (uintptr_t begin, uintptr_t end)
 {
   for (unsigned i = 0; i < gompy_track_count; i++)
-    if (gompy_overlaps (gompy_tracks[i], begin, end - begin))
-      gompy_tracks[i]->told = 1;
+    if (!gompy_tracks[i]->told && gompy_overlaps (gompy_tracks[i], begin, end - begin))
+      gompy_tracks[i]->told = gompy_tracks[i]->unwatched = 1;
+}
+
+/* Nothing is watched any longer.  What was left behind is lost.  */
+static void
+gompy_rest_go_blind (void)
+{
+  gompy_end_watch ();
+  gompy_rest_untell (0, UINTPTR_MAX);
+  for (unsigned i = gompy_track_count; i-- > 0;)
+    if (gompy_tracks[i]->gone)
+      gompy_drop_track (i);
+  gompy_rest_watches = GOMPY_REST_BLIND;
 }
 
 static void
 gompy_rest_drop_all (void)
 {
-  gompy_end_watch ();
+  gompy_rest_go_blind ();
   while (gompy_track_count)
     gompy_drop_track (gompy_track_count - 1);
-  gompy_rest_watches = GOMPY_REST_BLIND;
 }
 
 /* A region has ended; what it has written is asked when that matters.  */
@@ -51,7 +64,8 @@ gompy_rest_settle (void)
   for (unsigned i = 0; i < gompy_track_count && gompy_rests; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->launches == gompy_rest_launches || t->gone || t->told)
+      if (t->launches == gompy_rest_launches || t->gone || t->told
+          || (t->newer == NULL && (gompy_watch_handles || !gompy_make_newer (t))))
         continue;
       t->launches = gompy_rest_launches;
       if (gompy_may_be_written (t->device, t->target, t->size))
@@ -81,8 +95,7 @@ gompy_rest_watch_is_dear (void)
 static int
 gompy_is_for_rest (struct gompy_tracked *t)
 {
-  return !t->told && !t->shared && !t->global && (t->filled || t->unset)
-         && (t->gone || (gompy_can_look (t) && gompy_make_newer (t)));
+  return !t->told && !t->shared && !t->global && (t->gone || gompy_can_look (t));
 }
 
 /* Checks begin to rest.  The program's changes are not told to devices for now.  */
@@ -107,7 +120,7 @@ gompy_rest_keep_tracks (void)
   gompy_rest_watches = gompy_rest_share && gompy_has_parts () ? GOMPY_REST_WATCHES : GOMPY_REST_BLIND;
   gompy_rest_time_begins ();
   if (gompy_rest_watches == GOMPY_REST_BLIND)
-    gompy_rest_drop_all ();
+    gompy_rest_go_blind ();
 }
 
 /* Keep of what is to be watched the pages that may stay closed over constructs.  */
@@ -166,7 +179,7 @@ gompy_rest_watch_less (void)
   gompy_end_watch ();
   if (!gompy_may_watch () || !(gompy_watch_single || gompy_watch_owned) || gompy_has_handlers (GOMPY_HANDLERS_ANY))
     {
-      gompy_rest_drop_all ();
+      gompy_rest_go_blind ();
       return;
     }
   gompy_rest_watches = GOMPY_REST_HOLDS;
@@ -181,10 +194,10 @@ gompy_rest_watch_less (void)
   for (unsigned i = gompy_track_count; i-- > 0;)
     if (gompy_watch_on && !gompy_tracks[i]->told && gompy_is_held_whole (gompy_tracks[i]))
       gompy_keep_unwatched (gompy_tracks[i]);
-    else
+    else if (gompy_tracks[i]->gone)
       gompy_drop_track (i);
-  if (gompy_track_count == 0)
-    gompy_rest_drop_all ();
+    else
+      gompy_rest_untell (gompy_tracks[i]->host, gompy_tracks[i]->host + gompy_tracks[i]->size);
 }
 
 /* What was held while the construct ran is watched again, if no thread of the program's has begun meanwhile.  */
@@ -194,7 +207,7 @@ gompy_watch_held_again (void)
   unsigned threads = gompy_count_threads ();
   if (threads != 1 + (gompy_watch_owned ? gompy_own_threads_here () : 0))
     {
-      gompy_rest_drop_all ();
+      gompy_rest_go_blind ();
       return;
     }
   for (unsigned i = 0; i < gompy_held_count; i++)
@@ -221,27 +234,30 @@ gompy_rest_watch (void)
   if (gompy_rest_watches == GOMPY_REST_HOLDS && gompy_held_count && !dear)
     gompy_watch_held_again ();
   else if (gompy_rest_watches == GOMPY_REST_HOLDS)
-    gompy_rest_drop_all ();
+    gompy_rest_go_blind ();
   else if (dear)
     gompy_rest_watch_less ();
   else
     {
       gompy_rest_settle ();
       if (gompy_is_anything_newer () && !gompy_may_watch ())
-        gompy_rest_drop_all ();
+        gompy_rest_go_blind ();
       else
         gompy_stale_watch ();
     }
 }
 
-/* A copy is about to be made, or a mapping, of [HOST, HOST + SIZE): what was known of that is not any more.  */
+/* A copy is about to be made, or a mapping, of [HOST, HOST + SIZE): what was known of ranges there is not any more, but
+   of those of at most LEAST bytes.  */
 static void
-gompy_rest_changes (int device, uintptr_t target, uintptr_t host, size_t size)
+gompy_rest_changes (int device, uintptr_t target, uintptr_t host, size_t size, size_t least)
 {
   for (unsigned i = gompy_track_count; i-- > 0;)
     {
       const struct gompy_tracked *t = gompy_tracks[i];
       size_t begin, end;
+      if (t->size <= least && !t->gone)
+        continue;
       if (gompy_overlaps (t, host, size)
           || (!t->gone && t->device == device && gompy_bytes_in (t, t->target, target, size, &begin, &end)))
         gompy_drop_track (i);
@@ -256,6 +272,62 @@ gompy_rest_leave_range (struct gompy_watched *w)
     gompy_open_watched (w, w->begin, w->end);
 }
 
+/* A part that the host may have changed, and a region: what both have changed is taken to agree, and so is what a region
+   has, where the program may have written the same as it had, UNWATCHED.  */
+static void
+gompy_rest_judge_part (struct gompy_tracked *t, size_t at, int unwatched)
+{
+  unsigned char *part = &t->parts[at / GOMPY_PART];
+  size_t n = gompy_part_size (t, at), next;
+  if (gompy_is_as_hashed (t, at))
+    {
+      *part &= ~GOMPY_PART_UNKNOWN;
+      return;
+    }
+  gompy_keep_part (t, at);
+  if (!gompy_device_has (t, at, gompy_part, n) || !gompy_read_host (gompy_host_part, t->host + at, n)
+      || memcmp (gompy_part, t->device_had + at, n) == 0 || !gompy_part_contents (t))
+    {
+      *part &= ~GOMPY_PART_UNKNOWN;
+      return;
+    }
+  for (size_t i = 0; i < n; i = next)
+    {
+      next = ((t->host + at + i) & -(uintptr_t) GOMPY_REST_UNIT) + GOMPY_REST_UNIT - t->host - at;
+      next = next < n ? next : n;
+      if (memcmp (gompy_part + i, t->device_had + at + i, next - i) == 0
+          || (!unwatched && memcmp (gompy_host_part + i, t->host_had + at + i, next - i) == 0))
+        continue;
+      memcpy (t->device_had + at + i, gompy_part + i, next - i);
+      memcpy (t->host_had + at + i, gompy_host_part + i, next - i);
+      gompy_clear_newer (t, at + i, at + next);
+    }
+  if (unwatched)
+    *part &= ~GOMPY_PART_UNKNOWN;
+}
+
+/* A range is followed again.  */
+static void
+gompy_rest_resume (struct gompy_tracked *t)
+{
+  int unwatched = t->unwatched, written = t->unknown || t->launches != gompy_rest_launches;
+  t->told = t->unwatched = t->rested = 0;
+  t->launches = gompy_rest_launches;
+  for (size_t at = 0; at < t->size; at += GOMPY_PART)
+    {
+      unsigned char *part = &t->parts[at / GOMPY_PART];
+      if (unwatched || *part & GOMPY_PART_STALE)
+        *part &= ~GOMPY_PART_SAME;
+      if (unwatched)
+        *part &= ~GOMPY_PART_NEWER;
+      if (!(*part & GOMPY_PART_SAME) && written
+          && gompy_may_be_written (t->device, t->target + at, gompy_part_size (t, at)))
+        gompy_rest_judge_part (t, at, unwatched);
+    }
+  if (unwatched)
+    t->unknown = 0;
+}
+
 /* Checks begin again: whether a mapping has been followed throughout.  */
 static int
 gompy_rest_follows (int device, uintptr_t host, uintptr_t target, size_t size)
@@ -263,9 +335,10 @@ gompy_rest_follows (int device, uintptr_t host, uintptr_t target, size_t size)
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
-      if (t->device == device && t->host == host && t->target == target && t->size == size && !t->gone && !t->told)
+      if (t->device == device && t->host == host && t->target == target && t->size == size && t->rested && !t->gone
+          && (!t->told || t->unwatched) && t->host_had != NULL)
         {
-          t->met = 1;
+          gompy_rest_resume (t);
           return 1;
         }
     }
@@ -277,10 +350,10 @@ static void
 gompy_rest_forget_unmet (void)
 {
   for (unsigned i = gompy_track_count; i-- > 0;)
-    if (gompy_tracks[i]->rested && !gompy_tracks[i]->met && !gompy_tracks[i]->gone)
+    if (gompy_tracks[i]->rested && !gompy_tracks[i]->gone)
       gompy_drop_track (i);
     else
-      gompy_tracks[i]->met = 0;
+      gompy_tracks[i]->rested = 0;
 }
 
 #endif

@@ -36,14 +36,16 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_begin_rest()
     int gompy_rest_watches
     enum:
-        REST_BLIND "GOMPY_REST_BLIND"
         REST_WATCHES "GOMPY_REST_WATCHES"
     void gompy_rest_watch()
     void gompy_rest_launched()
-    void gompy_rest_changes(int device, uintptr_t target, uintptr_t host, size_t size)
+    void gompy_rest_changes(int device, uintptr_t target, uintptr_t host, size_t size, size_t least)
+    enum:
+        REST_SMALL "GOMPY_REST_SMALL"
     bint gompy_rest_follows(int device, uintptr_t host, uintptr_t target, size_t size)
     void gompy_rest_forget_unmet()
     void gompy_rest_drop_all()
+    unsigned gompy_track_count
     void gompy_stale_hear()
     void gompy_stale_listen()
     void gompy_flight_new(uint64_t construct, int device, uintptr_t host, uintptr_t target, size_t size, bint back)
@@ -460,16 +462,19 @@ cdef inline bint ends_tracking(const HookEvent *event) noexcept nogil:
 
 cdef void note_in_rest(const HookEvent *event) noexcept nogil:
     """What happens to mappings that are followed in a rest (check_rest_watch.h)."""
-    if gompy_rest_watches == REST_BLIND:
+    if gompy_track_count == 0:
         return
     pthread_mutex_lock(&gompy_stale_lock)
     if event.kind == HOOK_LAUNCH and event.phase == PHASE_END:
         gompy_rest_launched()
     elif event.kind == HOOK_COPY and event.detail == COPY_WITHIN:
         gompy_rest_drop_all()
-    elif event.kind == HOOK_COPY and event.phase == PHASE_BEGIN or \
-            event.kind == HOOK_MAP and (event.detail == MAP_NEW or event.detail == MAP_ATTACHED):
-        gompy_rest_changes(event.device, event.target, event.host, event.size)
+    elif event.kind == HOOK_COPY and event.phase == PHASE_BEGIN:
+        gompy_rest_changes(event.device, event.target, event.host, event.size, REST_SMALL)
+    elif event.kind == HOOK_COPY and event.good:
+        gompy_stale_copied(event.device, event.target, event.host, event.size, event.detail == COPY_TO_DEVICE, False)
+    elif event.kind == HOOK_MAP and (event.detail == MAP_NEW or event.detail == MAP_ATTACHED):
+        gompy_rest_changes(event.device, event.target, event.host, event.size, 0)
     pthread_mutex_unlock(&gompy_stale_lock)
 
 

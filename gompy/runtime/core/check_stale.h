@@ -84,8 +84,8 @@ struct gompy_tracked
   int unknown; /* some parts are */
   int looked;  /* whether the device's side can be looked at: 1, or -1: not; 0: not known */
   unsigned steady;  /* looks since the host has changed it */
-  int rested;  /* checks have rested since all of it was copied to the device: what the host has changed is not told */
-  int met;
+  int rested;    /* it is kept over a rest: check_rest_watch.h */
+  int unwatched; /* and the program may have come to it unseen */
   uint64_t launches; /* gompy_rest_launches, when what regions have written of it was asked */
   int fresh;   /* or GOMPY_FRESH_...: the construct runs that has made or copied it, and no contents are kept as yet */
   uint64_t hash;  /* GOMPY_FRESH_COPIED: what the host's contents hashed to */
@@ -255,7 +255,7 @@ gompy_stale_removed (int device, uintptr_t host, size_t size)
       struct gompy_tracked *t = gompy_tracks[i];
       if (t->device != device || t->gone || t->host != host || t->size != size)
         continue;
-      if (gompy_rests && (gompy_rest_watches != GOMPY_REST_WATCHES || size > GOMPY_LARGE))
+      if (gompy_rests && (gompy_rest_watches != GOMPY_REST_WATCHES || t->unwatched || size > GOMPY_LARGE))
         {
           gompy_need_held (host, size, 1);
           gompy_drop_track (i);
