@@ -88,6 +88,8 @@ gompy_rest_watch_is_dear (void)
   if (!gompy_rest_begun)  /* the construct before has begun it anew */
     gompy_rest_time_begins ();
   may = (gompy_now () - gompy_rest_begun) * gompy_rest_share / 100 / GOMPY_REST_WATCH_PART;
+  if (gompy_rest_share == 0 && gompy_rest_watches == GOMPY_REST_WATCHES)
+    return 1;
   return gompy_stale_time - gompy_rest_taken > GOMPY_REST_WATCH_FREE + may;
 }
 
@@ -117,7 +119,7 @@ gompy_rest_keep_tracks (void)
       if (!gompy_is_for_rest (t))
         gompy_drop_track (i);
     }
-  gompy_rest_watches = gompy_rest_share && gompy_has_parts () ? GOMPY_REST_WATCHES : GOMPY_REST_BLIND;
+  gompy_rest_watches = gompy_has_parts () ? GOMPY_REST_WATCHES : GOMPY_REST_BLIND;
   gompy_rest_time_begins ();
   if (gompy_rest_watches == GOMPY_REST_BLIND)
     gompy_rest_go_blind ();
