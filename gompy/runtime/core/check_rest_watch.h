@@ -274,7 +274,7 @@ gompy_rest_leave_range (struct gompy_watched *w)
     gompy_open_watched (w, w->begin, w->end);
 }
 
-/* A part that the host may have changed, and a region: what both have changed is taken to agree, and so is what a region
+/* A part that the host may have changed, and a region: what both have changed is taken to agree.  So is what a region
    has, where the program may have written the same as it had, UNWATCHED.  */
 static void
 gompy_rest_judge_part (struct gompy_tracked *t, size_t at, int unwatched)

@@ -438,8 +438,8 @@ gompy_watch_track (struct gompy_maps *maps, struct gompy_tracked *t)
 static int
 gompy_is_steady (const struct gompy_tracked *t)
 {
-  return !gompy_rests && t->size >= GOMPY_LARGE && !t->gone && !t->global && t->filled && !t->unknown && !t->told && !t->shared
-         && !gompy_access.hooked && gompy_is_same (t)
+  return !gompy_rests && t->size >= GOMPY_LARGE && !t->gone && !t->global && t->filled && !t->unknown && !t->told
+         && !t->shared && !gompy_access.hooked && gompy_is_same (t)
          && ((t->steady >= GOMPY_STEADY_LOOKS && gompy_watch_holds) || !gompy_is_noted (t));
 }
 
@@ -495,7 +495,7 @@ gompy_stale_construct (int begins, int hold)
   int seen;
   if (gompy_held_count && !gompy_watch_on)
     return;
-  if (begins && !gompy_watch_on && gompy_track_count)
+  if (begins && !gompy_watch_on && gompy_track_count && !(gompy_rests && gompy_rest_watches == GOMPY_REST_BLIND))
     {
       gompy_parts_touched (0, UINTPTR_MAX);
       gompy_parts_unseen ();

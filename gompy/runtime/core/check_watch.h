@@ -469,7 +469,8 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
       gompy_rest_leave_range (w);
       return;
     }
-  if (w->held || w->writes[number] >= GOMPY_WATCH_WRITES || gompy_stepping_count == 8 || !gompy_may_step (w->steps[number]))
+  if (w->held || w->writes[number] >= GOMPY_WATCH_WRITES || gompy_stepping_count == 8
+      || !gompy_may_step (w->steps[number]))
     {
       gompy_open_watched (w, page, page + GOMPY_PAGE);
       gompy_rest_leave_range (w);
