@@ -29,23 +29,11 @@ cdef extern from "core/check_stale.h" nogil:
     void gompy_need_held(uintptr_t begin, size_t size, bint writes)
     void gompy_stale_copies(int device, uintptr_t target, uintptr_t host, size_t size)
     void gompy_stop_tracking()
-    unsigned gompy_rest_share
     uint64_t (*gompy_devices_spent)(uint64_t *ran) noexcept nogil
-    bint gompy_rest_is_due()
-    bint gompy_rest_ends(uintptr_t where)
-    void gompy_begin_rest()
     int gompy_rest_watches
     enum:
         REST_WATCHES "GOMPY_REST_WATCHES"
     void gompy_rest_watch()
-    void gompy_rest_launched()
-    void gompy_rest_changes(int device, uintptr_t target, uintptr_t host, size_t size, size_t least)
-    enum:
-        REST_SMALL "GOMPY_REST_SMALL"
-    bint gompy_rest_follows(int device, uintptr_t host, uintptr_t target, size_t size)
-    void gompy_rest_forget_unmet()
-    void gompy_rest_drop_all()
-    unsigned gompy_track_count
     void gompy_stale_hear()
     void gompy_stale_listen()
     void gompy_flight_new(uint64_t construct, int device, uintptr_t host, uintptr_t target, size_t size, bint back)
@@ -156,65 +144,6 @@ cdef void track_globals(DeviceDescr *dev) noexcept nogil:
         if node.ref_kind == REF_INFINITY and of_image(node) and node.host_end - node.host_start > 1:
             track_node(dev, node, not has_rested)
     gompy_lock_release(&dev.lock)
-
-
-cdef bint has_rested  # the host has changed variables of images since these were loaded, or regions have
-
-
-cdef uint64_t devices_spent(uint64_t *ran) noexcept nogil:
-    """What checks have taken of the devices' time, nanoseconds, by the clock; ran: of those that do not measure so.
-
-    The emulated GPU's threads ask for their processor time.
-    """
-    cdef uint64_t spent = 0
-    cdef int i
-    ran[0] = 0
-    for i in range(num_devices):
-        if devices[i].state != DEVICE_INITIALIZED:
-            continue
-        if devices[i].type == GOMP_DEVICE_NVIDIA_PTX:
-            ran[0] += device_check_spent(&devices[i])
-        else:
-            spent += device_check_spent(&devices[i])
-    return spent
-
-
-cdef void begin_rest() noexcept nogil:
-    """The next constructs are not followed (check_rest.h)."""
-    global has_rested
-    cdef int i
-    has_rested = True
-    gompy_begin_rest()
-    for i in range(num_devices):
-        if devices[i].state == DEVICE_INITIALIZED:
-            device_check_less(&devices[i], True)
-
-
-cdef void follow_again() noexcept nogil:
-    """After a rest: what is mapped is followed from here on, as it is.
-
-    Whether it was copied to its device is not known any more: the host's changes are not told before it is again.
-    """
-    cdef RangeCursor place
-    cdef SplayNode *node
-    cdef int i
-    for i in range(num_devices):
-        if devices[i].state != DEVICE_INITIALIZED:
-            continue
-        device_check_less(&devices[i], False)
-        if not gompy_tracking or not gompy_lock_try(&devices[i].lock):
-            continue
-        place = all_ranges(&devices[i].mem_map)
-        while True:
-            node = next_range(&place)
-            if node == NULL:
-                break
-            if node.host_end - node.host_start > 1 and \
-                    not gompy_rest_follows(i, node.host_start, device_address(node, node.host_start),
-                                           node.host_end - node.host_start):
-                track_node(&devices[i], node, False)
-        gompy_lock_release(&devices[i].lock)
-    gompy_rest_forget_unmet()
 
 
 cdef void note_map(const HookEvent *event) noexcept nogil:
@@ -434,19 +363,6 @@ cdef void end_watch() noexcept nogil:
     pthread_mutex_unlock(&gompy_stale_lock)
 
 
-cdef void bound_time(const HookEvent *event) noexcept nogil:
-    """An outermost construct begins or ends: have the checks rest, or begin again (check_rest.h)."""
-    cdef uint64_t begin
-    pthread_mutex_lock(&gompy_stale_lock)
-    if event.phase == PHASE_BEGIN and gompy_rest_ends(<uintptr_t> event.construct.where):
-        begin = gompy_now()
-        follow_again()
-        note_spent(begin)
-    elif event.phase == PHASE_END and gompy_rest_is_due():
-        begin_rest()
-    pthread_mutex_unlock(&gompy_stale_lock)
-
-
 cdef inline void note_spent(uint64_t begin) noexcept nogil:
     """What has been done since then was for the checks; 0: it is too little to be measured."""
     global gompy_stale_time
@@ -458,24 +374,6 @@ cdef inline bint ends_tracking(const HookEvent *event) noexcept nogil:
     """Whether what comes next has an order, or takes place, that is not followed."""
     return event.queue != NULL or event.kind == HOOK_DEVICE and event.detail == DEVICE_FINI or \
         event.detail == LAUNCH_LATER
-
-
-cdef void note_in_rest(const HookEvent *event) noexcept nogil:
-    """What happens to mappings that are followed in a rest (check_rest_watch.h)."""
-    if gompy_track_count == 0:
-        return
-    pthread_mutex_lock(&gompy_stale_lock)
-    if event.kind == HOOK_LAUNCH and event.phase == PHASE_END:
-        gompy_rest_launched()
-    elif event.kind == HOOK_COPY and event.detail == COPY_WITHIN:
-        gompy_rest_drop_all()
-    elif event.kind == HOOK_COPY and event.phase == PHASE_BEGIN:
-        gompy_rest_changes(event.device, event.target, event.host, event.size, REST_SMALL)
-    elif event.kind == HOOK_COPY and event.good:
-        gompy_stale_copied(event.device, event.target, event.host, event.size, event.detail == COPY_TO_DEVICE, False)
-    elif event.kind == HOOK_MAP and (event.detail == MAP_NEW or event.detail == MAP_ATTACHED):
-        gompy_rest_changes(event.device, event.target, event.host, event.size, 0)
-    pthread_mutex_unlock(&gompy_stale_lock)
 
 
 cdef void note_side(HookEvent *event, int slot) noexcept nogil:
@@ -555,24 +453,6 @@ cdef void follow_side(HookEvent *event) noexcept nogil:
                                event.construct != NULL)
     note_spent(begin)
     pthread_mutex_unlock(&gompy_stale_lock)
-
-
-cdef extern from "<stdlib.h>" nogil:
-    long strtol(const char *text, char **end, int base)
-
-
-cdef unsigned check_share(unsigned share) noexcept nogil:
-    """Percent of the program's time that checks may take, by GOMPY_CHECK_SHARE."""
-    cdef const char *text = secure_getenv(b"GOMPY_CHECK_SHARE")
-    cdef char *end
-    cdef long given
-    if text == NULL or not text[0]:
-        return share
-    given = strtol(text, &end, 10)
-    if end[0] or given < 0 or given > 100:
-        gompy_note(b"GOMPY_CHECK_SHARE=%s: a share of the program's time is a number from 0 to 100 (percent)", text)
-        return share
-    return <unsigned> given
 
 
 cdef void follow_sides() noexcept nogil:
