@@ -15,6 +15,19 @@ cdef extern from "core/check_stale.h" nogil:
         REST_SMALL "GOMPY_REST_SMALL"
 
 
+cdef void track_node(const DeviceDescr *dev, SplayNode *node, bint as_loaded) noexcept nogil:
+    """Follow what is mapped already; as_loaded: a variable that both sides have as its image had it."""
+    gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
+                    node.host_end - node.host_start, as_loaded, as_loaded, False)
+
+
+cdef inline void note_spent(uint64_t begin) noexcept nogil:
+    """What has been done since then was for the checks; 0: it is too little to be measured."""
+    global gompy_stale_time
+    if begin:
+        gompy_stale_time += gompy_now() - begin
+
+
 cdef bint has_rested  # the host has changed variables of images since these were loaded, or regions have
 
 

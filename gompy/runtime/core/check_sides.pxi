@@ -122,12 +122,6 @@ cdef int new_side(int number, uintptr_t target, unsigned char *to, size_t size) 
     return device_new_contents(&devices[number], target, to, size)
 
 
-cdef void track_node(const DeviceDescr *dev, SplayNode *node, bint as_loaded) noexcept nogil:
-    """Follow what is mapped already; as_loaded: a variable that both sides have as its image had it."""
-    gompy_stale_new(dev.number, node.host_start, device_address(node, node.host_start),
-                    node.host_end - node.host_start, as_loaded, as_loaded, False)
-
-
 cdef void track_globals(DeviceDescr *dev) noexcept nogil:
     """The variables of images that have been loaded since the last region."""
     global images_seen
@@ -361,13 +355,6 @@ cdef void end_watch() noexcept nogil:
     pthread_mutex_lock(&gompy_stale_lock)
     gompy_end_watch()
     pthread_mutex_unlock(&gompy_stale_lock)
-
-
-cdef inline void note_spent(uint64_t begin) noexcept nogil:
-    """What has been done since then was for the checks; 0: it is too little to be measured."""
-    global gompy_stale_time
-    if begin:
-        gompy_stale_time += gompy_now() - begin
 
 
 cdef inline bint ends_tracking(const HookEvent *event) noexcept nogil:
