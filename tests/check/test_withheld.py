@@ -146,6 +146,69 @@ int main (void)
 }
 """
 
+SINCE = """
+#include <stdlib.h>
+#include <string.h>
+#define N 1000
+static int is (const char *how, const char *what) { return strcmp (how, what) == 0; }
+static int *enter (int *a, int n)
+{
+  int *kept = NULL;
+  #pragma omp target enter data map(to: a[0:n])
+  #pragma omp target data use_device_ptr(a)
+  kept = a;
+  return kept;
+}
+static void leave (int *a, int n)
+{
+  #pragma omp target exit data map(release: a[0:n])
+}
+int main (int argc, char **argv)
+{
+  const char *how = argv[1];
+  int sum = 0, *kept = NULL, *a = NULL;
+  for (int i = 0; i < 60; i++)
+    {
+      int last = i == 59;
+      a = calloc (2 * N + 1000 * i, sizeof (int));
+      if (is (how, "data"))
+        {
+          #pragma omp target data map(to: a[0:N]) use_device_ptr(a)
+          kept = a;
+        }
+      else if (is (how, "region"))
+        {
+          #pragma omp target map(to: a[0:N]) map(from: kept)
+          kept = a;
+        }
+      else
+        {
+          kept = enter (a, 2 * N);
+          if (is (how, "again") && last)
+            {
+              leave (a, 2 * N);
+              kept = a;
+            }
+          #pragma omp target map(tofrom: sum) is_device_ptr(kept)
+          sum += kept[i];
+          leave (a, 2 * N);
+          if (is (how, "twice") && last)
+            leave (a, 2 * N);
+        }
+    }
+  if (is (how, "part") || is (how, "behind"))  /* it is followed again, and has the address anew */
+    {
+      #pragma omp target data map(to: a[0:N])
+      sum++;
+    }
+  if (!is (how, "device") && !is (how, "data") && !is (how, "region"))
+    kept = is (how, "behind") ? a + N : a;
+  #pragma omp target map(tofrom: sum) is_device_ptr(kept)
+  sum += kept[5];
+  return 0;
+}
+"""
+
 THREADS = """
 #include <stdlib.h>
 #include <omp.h>
@@ -181,7 +244,8 @@ int main (int argc, char **argv)
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("withheld")
-    for name, text in (("one", PROGRAM), ("threads", THREADS), ("many", MANY), ("parts", PARTS), ("ends", ENDS)):
+    texts = {"one": PROGRAM, "threads": THREADS, "many": MANY, "parts": PARTS, "ends": ENDS, "since": SINCE}
+    for name, text in texts.items():
         (folder / f"{name}.c").write_text(text)
         for device, target in DEVICES.items():
             words = ["-g", "-O0", "-fopenmp", f"-foffload={target}", f"{name}.c", "-o", f"{name}-{device}"]
@@ -223,6 +287,31 @@ def test_it_is_told_as_without_rests(programs: Path, device: str, how: str, kind
         assert status == followed[0]
     else:
         assert (status, text) == followed
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("share", ["0", "1"])
+@pytest.mark.parametrize(
+    ("how", "size", "kind"),
+    [
+        ("device", 8000, "unmapped-since"),
+        ("host", 8000, "unmapped-since"),
+        ("data", 4000, "unmapped-since"),
+        ("region", 4000, "unmapped-since"),
+        ("again", 8000, "unmapped-since"),
+        ("part", 4000, "unmapped-since"),
+        ("behind", 8000, "unmapped-since"),
+        ("twice", 8000, "not-present"),
+    ],
+)
+def test_who_has_unmapped_it_within_a_rest(
+    programs: Path, device: str, share: str, how: str, size: int, kind: str
+) -> None:
+    """Each round maps other memory, and unmaps it; a region uses the last one's later, by an address on either side."""
+    status, text = told(programs / f"since-{device}", share, how)
+    assert status != 0 and f"[{kind}]" in text and f"note: a, {size} bytes, mapped here" in text
+    assert "removed here" in text
+    assert (status, text) == told(programs / f"since-{device}", "100", how)
 
 
 def test_the_log_has_the_regions_that_are_followed(programs: Path, tmp_path: Path) -> None:

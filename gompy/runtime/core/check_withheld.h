@@ -2,8 +2,9 @@
 
    There is no time to read all of that (check_rest.h).  So what a construct says waits until it ends.  If nothing is
    found meanwhile only what it has mapped and what it has unmapped is kept, with its frame: mappings that end before
-   anybody asks are not logged at all, nor are launches and copies.  Whatever else is to be said first, by any thread,
-   has all of it said before: a finding, the program's end, a record of a construct that is followed.
+   anybody asks are not logged, nor are launches and copies.  Whatever else is to be said first, by any thread, has all
+   of it said before: a finding, the program's end, a record of a construct that is followed.  The last of the mappings
+   that have ended are said before a finding alone (check_ended.h).
 
    Only where nobody but the check reads the log.  Included once, by check_frames.h.  */
 #ifndef GOMPY_CHECK_WITHHELD_H
@@ -97,6 +98,24 @@ gompy_let_frame_go (struct gompy_unsaid_frame *frame)
     free (frame);
 }
 
+/* Whether a record says that something is mapped now.  */
+static int
+gompy_says_new (const struct gompy_record *e)
+{
+  return e->op == GOMPY_EVENT_ENTRY && e->flags & GOMPY_ENTRY_NEW && !(e->flags & GOMPY_ENTRY_ATTACH);
+}
+
+#include "check_ended.h"
+
+/* Log a record that has waited.  The lock is held.  */
+static void
+gompy_say_record (struct gompy_record *e, const void *payload, size_t n)
+{
+  if (gompy_says_new (e))
+    gompy_ended_before_new (e);
+  gompy_log2 (e, payload, n, NULL, 0);
+}
+
 /* Log what is mapped and unmapped since it was logged.  The lock is held.  */
 static void
 gompy_say_unsaid (void)
@@ -110,7 +129,7 @@ gompy_say_unsaid (void)
       else if (h->frame != said)
         gompy_log_frame_of (h->frame->thread, &h->frame->frame, h->frame->stack, h->frame->size);
       said = h->frame;
-      gompy_log2 (&h->record, NULL, 0, NULL, 0);
+      gompy_say_record (&h->record, NULL, 0);
     }
   for (unsigned i = 0; i < gompy_unsaid_count; i++)
     gompy_let_frame_go (gompy_unsaid[i].frame);
@@ -142,7 +161,7 @@ gompy_say_construct (struct gompy_said *said)
   for (unsigned i = 0; i < said->count; i++)
     {
       size_t n = said->records[i].payload;
-      gompy_log2 (&said->records[i], text, n, NULL, 0);
+      gompy_say_record (&said->records[i], text, n);
       text += n;
     }
   gompy_withheld_any -= said->count;
@@ -164,6 +183,28 @@ gompy_say_withheld (void)
       gompy_say_construct (gompy_saids[i]);
   if (gompy_frame_asked)
     gompy_say_frame ();
+  gompy_unlock_withheld ();
+}
+
+/* A record is logged next, and what waited has been: log what has ended unlogged, as far as it may be about that.  */
+static void
+gompy_say_ended_before (const struct gompy_record *e)
+{
+  static const struct gompy_record frame = { .op = GOMPY_EVENT_FRAME };
+  int new = gompy_says_new (e), about;
+  if (__atomic_load_n (&gompy_ended_count, __ATOMIC_RELAXED) == 0)
+    return;
+  gompy_lock_withheld ();
+  about = new || gompy_may_be_of_ended (e);
+  gompy_unlock_withheld ();
+  if (!about)
+    return;
+  gompy_before_record (&frame, NULL, 1);  /* check_again.h: the thread's own frame, which cannot come amid another */
+  gompy_lock_withheld ();
+  if (new)
+    gompy_ended_before_new (e);
+  else
+    gompy_say_ended ();
   gompy_unlock_withheld ();
 }
 
@@ -220,15 +261,11 @@ gompy_withhold (const struct gompy_record *e, const void *payload, size_t n, int
       done |= e->op == GOMPY_EVENT_COPY;
     }
   if (!done)
-    gompy_say_withheld ();
+    {
+      gompy_say_withheld ();
+      gompy_say_ended_before (e);
+    }
   return done;
-}
-
-/* Whether a record says that something is mapped now.  */
-static int
-gompy_says_new (const struct gompy_record *e)
-{
-  return e->op == GOMPY_EVENT_ENTRY && e->flags & GOMPY_ENTRY_NEW && !(e->flags & GOMPY_ENTRY_ATTACH);
 }
 
 /* Whether a record says that something is mapped now that another removes: all of that, or a part that the same
@@ -240,15 +277,15 @@ gompy_is_removed (const struct gompy_record *e, const struct gompy_record *by)
          && (e->start == by->start || e->start - by->start < by->size);
 }
 
-/* Forget what maps what a record removes, of what waits.  Whether something does.  The lock is held.  */
+/* Do not log what maps what a record of a CALL removes, of what waits.  Whether something does.  The lock is held.  */
 static int
-gompy_take_back (const struct gompy_record *e)
+gompy_take_back (const struct gompy_record *e, uint64_t call)
 {
   int any = 0;
   for (unsigned i = gompy_unsaid_count; i-- > 0;)
     if (gompy_is_removed (&gompy_unsaid[i].record, e))
       {
-        gompy_let_frame_go (gompy_unsaid[i].frame);
+        gompy_keep_ended (&gompy_unsaid[i].record, gompy_unsaid[i].call, gompy_unsaid[i].frame, e, call);
         memmove (&gompy_unsaid[i], &gompy_unsaid[i + 1], (--gompy_unsaid_count - i) * sizeof *gompy_unsaid);
         gompy_withheld_any--;
         any = 1;
@@ -275,20 +312,24 @@ gompy_hold_frame (uint64_t call, uint32_t thread)
 }
 
 /* Of what a construct that ends has said leave what it has mapped, and not unmapped again, and the other way round.
-   The lock is held.  */
-static void
+   Whether its frame is wanted for the latter.  The lock is held.  */
+static int
 gompy_leave_lasting (struct gompy_said *said)
 {
+  int wanted = 0;
   unsigned left = 0;
   uint64_t dead = 0;
   for (unsigned i = 0; i < said->count; i++)
     for (unsigned j = i; said->records[i].op == GOMPY_EVENT_REMOVE && j-- > 0;)
       if (!(dead >> j & 1) && gompy_is_removed (&said->records[j], &said->records[i]))
-        dead |= 1ull << i | 1ull << j;
+        {
+          dead |= 1ull << i | 1ull << j;
+          wanted |= gompy_keep_ended (&said->records[j], said->call, NULL, &said->records[i], said->call);
+        }
   for (unsigned i = 0; i < said->count; i++)
     {
       const struct gompy_record *e = &said->records[i];
-      if (dead >> i & 1 || (e->op == GOMPY_EVENT_REMOVE ? gompy_take_back (e) : !gompy_says_new (e)))
+      if (dead >> i & 1 || (e->op == GOMPY_EVENT_REMOVE ? gompy_take_back (e, said->call) : !gompy_says_new (e)))
         continue;
       said->records[left] = *e;
       said->records[left++].payload = 0;
@@ -296,19 +337,22 @@ gompy_leave_lasting (struct gompy_said *said)
   gompy_withheld_any -= said->count - left;
   said->count = left;
   said->text = 0;
+  return wanted;
 }
 
-/* Keep that, with its FRAME.  The lock is held.  */
+/* Keep that, with its FRAME, which those have, too, that have ended in it and have numbers from ENDED on.  The lock is
+   held.  */
 static void
-gompy_hold_lasting (struct gompy_said *said, struct gompy_unsaid_frame *frame)
+gompy_hold_lasting (struct gompy_said *said, struct gompy_unsaid_frame *frame, uint64_t ended)
 {
+  unsigned users = said->count + gompy_give_ended_frame (frame, said->call, ended);
   if (gompy_unsaid_count + said->count > GOMPY_UNSAID)  /* its frame would go in the midst of it, with what has that */
     gompy_say_unsaid ();
   for (unsigned i = 0; i < said->count; i++)
     gompy_unsaid[gompy_unsaid_count++] = (struct gompy_unsaid){ said->records[i], frame, said->call };
   if (frame != NULL)
-    frame->users = said->count;
-  if (said->count == 0)  /* another thread has logged it meanwhile */
+    frame->users = users;
+  if (users == 0)  /* another thread has logged it meanwhile */
     free (frame);
   said->count = 0;
 }
@@ -332,7 +376,9 @@ gompy_withheld_ends (uint64_t call)
 {
   struct gompy_said *said = gompy_said;
   struct gompy_unsaid_frame *frame;
+  uint64_t ended;
   unsigned lasts;
+  int wanted = 0;
   gompy_said_call = call;
   gompy_frame_asked = 0;
   if (said == NULL || gompy_saying || !gompy_is_logging ())
@@ -342,17 +388,19 @@ gompy_withheld_ends (uint64_t call)
   gompy_lock_withheld ();
   if (gompy_unsaid == NULL && said->count)
     gompy_unsaid = gompy_check_room (GOMPY_UNSAID * sizeof *gompy_unsaid);
+  ended = gompy_ended_number + 1;
   if (gompy_unsaid != NULL)
-    gompy_leave_lasting (said);
+    wanted = gompy_leave_lasting (said);
+  gompy_ended_copied += (unsigned) wanted;
   lasts = said->count;
   gompy_unlock_withheld ();
   if (lasts && gompy_unsaid == NULL)
     gompy_say_withheld ();
-  else if (lasts)
+  else if (lasts || wanted)
     {
       frame = gompy_hold_frame (said->call, said->records[0].thread);
       gompy_lock_withheld ();
-      gompy_hold_lasting (said, frame);
+      gompy_hold_lasting (said, frame, ended);
       gompy_unlock_withheld ();
     }
   said->spilled = 0;
