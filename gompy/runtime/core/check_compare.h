@@ -40,6 +40,27 @@ gompy_mark_newer (unsigned char *restrict newer, const unsigned char *restrict d
   return any;
 }
 
+/* What both sides have changed is taken to agree.  Else the device's would be newer as soon as the host writes there
+   what it had.  Whether there is any; CHANGE: it is noted.  */
+static GOMPY_VECTORS int
+gompy_join_changed (unsigned char *restrict device_had, const unsigned char *restrict device,
+                    unsigned char *restrict host_had, const unsigned char *restrict host, size_t n, int change)
+{
+  unsigned char any = 0;
+  if (!change)
+    for (size_t i = 0; i < n; i++)
+      any |= (device[i] != device_had[i]) & (host[i] != host_had[i]);
+  else
+    for (size_t i = 0; i < n; i++)
+      {
+        unsigned char both = (device[i] != device_had[i]) & (host[i] != host_had[i]);
+        any |= both;
+        device_had[i] = both ? device[i] : device_had[i];
+        host_had[i] = both ? host[i] : host_had[i];
+      }
+  return any;
+}
+
 /* The same where the host has what both had, HAD, and nothing was copied unset.  */
 static GOMPY_VECTORS int
 gompy_mark_differing (unsigned char *restrict newer, const unsigned char *restrict device,
@@ -237,6 +258,18 @@ gompy_may_point (const struct gompy_tracked *t, const unsigned char *contents, s
   return gompy_has_between (first, end, low, high);
 }
 
+/* What both sides have changed of a part that has been compared.  */
+static void
+gompy_find_joined (struct gompy_tracked *t, size_t at, size_t n)
+{
+  unsigned char *part = &t->parts[at / GOMPY_PART];
+  if (!gompy_join_changed (t->device_had + at, gompy_part, t->host_had + at, gompy_host_part, n, 0)
+      || !gompy_part_contents (t))
+    return;
+  gompy_join_changed (t->device_had + at, gompy_part, t->host_had + at, gompy_host_part, n, 1);
+  *part &= ~GOMPY_PART_SAME;  /* `stale` has been made of what the host had */
+}
+
 /* What the device has written of a part, [AT, AT + N), since both sides agreed.  */
 static void
 gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
@@ -272,6 +305,9 @@ gompy_compare_part (struct gompy_tracked *t, size_t at, size_t n)
     gompy_skip_pointers (t, at, n);
   else
     *part &= ~GOMPY_PART_NEWER;
+  /* Of what the host may have written unseen a number is known by the bytes that have changed.  */
+  if (!as_now && !(*part & GOMPY_PART_UNSEEN))
+    gompy_find_joined (t, at, n);
 }
 
 /* Compare what is left of a range in [BEGIN, END) of it.  */
@@ -340,7 +376,7 @@ gompy_note_unwatchable (void)
         if (t->gone && !gompy_access.hooked)
           gompy_lose_unwatched (t, at);
         else
-          gompy_part_unseen (&t->parts[at / GOMPY_PART]);
+          gompy_part_unseen (t, at);
         t->parts[at / GOMPY_PART] &= ~GOMPY_PART_SAME;
       }
 }

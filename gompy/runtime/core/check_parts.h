@@ -201,11 +201,13 @@ gompy_is_unkept (const struct gompy_tracked *t, size_t at)
   return part & GOMPY_PART_UNKNOWN && part & (GOMPY_PART_BARE | GOMPY_PART_HASHED);
 }
 
-/* The program may have written a part unseen, of which regions have, or may have.  */
+/* The program may have written unseen the part that begins at AT, of which regions have, or may have.  */
 static void
-gompy_part_unseen (unsigned char *part)
+gompy_part_unseen (struct gompy_tracked *t, size_t at)
 {
-  if (*part & (GOMPY_PART_NEWER | GOMPY_PART_UNKNOWN))
+  unsigned char *part = &t->parts[at / GOMPY_PART];
+  if (*part & GOMPY_PART_UNKNOWN
+      || (*part & GOMPY_PART_NEWER && gompy_first_newer (t, at, gompy_part_end (at, t->size)) != NULL))
     *part |= GOMPY_PART_UNSEEN;
 }
 
@@ -214,8 +216,8 @@ static void
 gompy_parts_unseen (void)
 {
   for (unsigned i = 0; i < gompy_track_count; i++)
-    for (size_t part = 0; part < gompy_part_count (gompy_tracks[i]); part++)
-      gompy_part_unseen (&gompy_tracks[i]->parts[part]);
+    for (size_t at = 0; at < gompy_tracks[i]->size; at += GOMPY_PART)
+      gompy_part_unseen (gompy_tracks[i], at);
 }
 
 /* The host may have written [BEGIN, END), addresses.  */

@@ -159,9 +159,9 @@ gompy_is_harmless (uintptr_t begin, uintptr_t end)
   return 1;
 }
 
-/* What is in [BEGIN, END) has been written, or has no meaning any more.  */
+/* Nothing in [BEGIN, END) is newer on the device: it has been written, or has no meaning any more.  */
 static void
-gompy_note_written (uintptr_t begin, uintptr_t end)
+gompy_note_older (uintptr_t begin, uintptr_t end)
 {
   for (unsigned i = 0; i < gompy_track_count; i++)
     {
@@ -174,6 +174,34 @@ gompy_note_written (uintptr_t begin, uintptr_t end)
   gompy_parts_touched (begin, end);
 }
 
+/* The program writes [BEGIN, END), or is about to, unseen.  What a device has there that is newer it has had before
+   that: else it would be newer again after the next region, where the program writes what it had.  */
+static void
+gompy_note_outdated (uintptr_t begin, uintptr_t end)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      size_t low, high, next;
+      if (t->gone || t->newer == NULL || t->told || !gompy_bytes_in (t, t->host, begin, end - begin, &low, &high))
+        continue;
+      for (size_t at = low; at < high; at = next)
+        {
+          next = gompy_part_end (at, high);
+          if (t->parts[at / GOMPY_PART] & GOMPY_PART_NEWER && memchr (t->newer + at, GOMPY_NEWER, next - at) != NULL
+              && gompy_part_contents (t))
+            gompy_peek (t->device, t->device_had + at, t->target + at, next - at);
+        }
+    }
+}
+
+static void
+gompy_note_written (uintptr_t begin, uintptr_t end)
+{
+  gompy_note_outdated (begin, end);
+  gompy_note_older (begin, end);
+}
+
 static void
 gompy_note_unseen (uintptr_t begin, uintptr_t end)
 {
@@ -183,7 +211,7 @@ gompy_note_unseen (uintptr_t begin, uintptr_t end)
       return;
     }
   gompy_lose_left (begin, end);
-  gompy_note_written (begin, end);
+  gompy_note_older (begin, end);
 }
 
 /* By an instruction that is not known better.  */

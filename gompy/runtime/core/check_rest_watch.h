@@ -20,6 +20,7 @@
 #define GOMPY_REST_UNIT 8u     /* bytes that the program, or a region, writes at once */
 
 static uint64_t gompy_rest_begun, gompy_rest_taken; /* when it began, and gompy_stale_time then */
+static uint64_t gompy_rest_first; /* gompy_rest_launches, when the rest began */
 
 /* The program may come to [BEGIN, END) unseen from here on: nothing is told of ranges there before the rest ends.  Also
    in the handler of the watch, so nothing is freed.  */
@@ -119,6 +120,7 @@ gompy_rest_keep_tracks (void)
       if (!gompy_is_for_rest (t))
         gompy_drop_track (i);
     }
+  gompy_rest_first = gompy_rest_launches;
   gompy_rest_watches = gompy_has_parts () ? GOMPY_REST_WATCHES : GOMPY_REST_BLIND;
   gompy_rest_time_begins ();
   if (gompy_rest_watches == GOMPY_REST_BLIND)
@@ -274,21 +276,24 @@ gompy_rest_leave_range (struct gompy_watched *w)
     gompy_open_watched (w, w->begin, w->end);
 }
 
-/* A part that the host may have changed, and a region: what both have changed is taken to agree.  So is what a region
-   has, where the program may have written the same as it had, UNWATCHED.  */
+/* A part that the host may have changed, and a region: what the host has changed is taken to agree, as a region may
+   have written there since what the device had.  So is what a region has, where the program may have written the same
+   as it had, UNWATCHED.  */
 static void
 gompy_rest_judge_part (struct gompy_tracked *t, size_t at, int unwatched)
 {
   unsigned char *part = &t->parts[at / GOMPY_PART];
   size_t n = gompy_part_size (t, at), next;
-  if (gompy_is_as_hashed (t, at))
+  int read = gompy_read_host (gompy_host_part, t->host + at, n);
+  if (gompy_is_as_hashed (t, at) && read && gompy_is_hashed (t, at, gompy_host_part))
     {
       *part &= ~GOMPY_PART_UNKNOWN;
       return;
     }
   gompy_keep_part (t, at);
-  if (!gompy_device_has (t, at, gompy_part, n) || !gompy_read_host (gompy_host_part, t->host + at, n)
-      || memcmp (gompy_part, t->device_had + at, n) == 0 || !gompy_part_contents (t))
+  if (!read || !gompy_device_has (t, at, gompy_part, n)
+      || (memcmp (gompy_part, t->device_had + at, n) == 0 && memcmp (gompy_host_part, t->host_had + at, n) == 0)
+      || !gompy_part_contents (t))
     {
       *part &= ~GOMPY_PART_UNKNOWN;
       return;
@@ -297,8 +302,8 @@ gompy_rest_judge_part (struct gompy_tracked *t, size_t at, int unwatched)
     {
       next = ((t->host + at + i) & -(uintptr_t) GOMPY_REST_UNIT) + GOMPY_REST_UNIT - t->host - at;
       next = next < n ? next : n;
-      if (memcmp (gompy_part + i, t->device_had + at + i, next - i) == 0
-          || (!unwatched && memcmp (gompy_host_part + i, t->host_had + at + i, next - i) == 0))
+      if (memcmp (gompy_host_part + i, t->host_had + at + i, next - i) == 0
+          && (!unwatched || memcmp (gompy_part + i, t->device_had + at + i, next - i) == 0))
         continue;
       memcpy (t->device_had + at + i, gompy_part + i, next - i);
       memcpy (t->host_had + at + i, gompy_host_part + i, next - i);
@@ -312,7 +317,7 @@ gompy_rest_judge_part (struct gompy_tracked *t, size_t at, int unwatched)
 static void
 gompy_rest_resume (struct gompy_tracked *t)
 {
-  int unwatched = t->unwatched, written = t->unknown || t->launches != gompy_rest_launches;
+  int unwatched = t->unwatched, written = t->unknown || gompy_rest_first != gompy_rest_launches;
   t->told = t->unwatched = t->rested = 0;
   t->launches = gompy_rest_launches;
   for (size_t at = 0; at < t->size; at += GOMPY_PART)

@@ -81,6 +81,7 @@ extern struct gompy_access gompy_access;
 /* What the owner of the pages says of an access at an address: whether it is to be reported; and it forgets what is
    written, or all of a page.  */
 static void gompy_note_written (uintptr_t begin, uintptr_t end);
+static void gompy_note_outdated (uintptr_t begin, uintptr_t end);
 static int gompy_is_newer (uintptr_t address, size_t size);
 static int gompy_judge_read (uintptr_t address, size_t size, int in_program, uintptr_t pc);
 static void gompy_forget_left (uintptr_t sp);
@@ -472,6 +473,8 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
   if (w->held || w->writes[number] >= GOMPY_WATCH_WRITES || gompy_stepping_count == 8
       || !gompy_may_step (w->steps[number]))
     {
+      if (w->writes[number] && !gompy_access.hooked)  /* it writes the rest, too; in order: what comes behind it */
+        gompy_note_outdated (gompy_is_newer (address - 1, 1) ? page : address, page + GOMPY_PAGE);
       gompy_open_watched (w, page, page + GOMPY_PAGE);
       gompy_rest_leave_range (w);
       return;
