@@ -326,7 +326,7 @@ gompy_rest_resume (struct gompy_tracked *t)
       if (unwatched || *part & GOMPY_PART_STALE)
         *part &= ~GOMPY_PART_SAME;
       if (unwatched)
-        *part &= ~GOMPY_PART_NEWER;
+        *part &= ~(GOMPY_PART_NEWER | GOMPY_PART_UNSEEN);
       if (!(*part & GOMPY_PART_SAME) && written
           && gompy_may_be_written (t->device, t->target + at, gompy_part_size (t, at)))
         gompy_rest_judge_part (t, at, unwatched);
