@@ -110,20 +110,24 @@ def told(program: Path, share: int, *words: object) -> tuple[int, str, str, bool
     return done.returncode, done.stdout, text, rested > 0
 
 
-@pytest.mark.parametrize("device", list(DEVICES))
 @pytest.mark.parametrize(
-    ("how", "size", "kind"),
+    ("device", "how", "size", "kind"),
     [
-        ("read", 50000, "stale-host"),
-        ("removed", 50000, "stale-host"),
-        ("changed", 50000, "stale-device"),
-        ("changed", 1000, "stale-device"),
+        ("intelmic", "read", 50000, "stale-host"),
+        ("nvptx", "read", 50000, "stale-host"),
+        ("intelmic", "removed", 50000, "stale-host"),
+        ("nvptx", "removed", 50000, "stale-host"),
+        ("intelmic", "changed", 50000, "stale-device"),
+        ("intelmic", "changed", 1000, "stale-device"),
     ],
 )
 def test_behind_a_loop_is_told_as_without_a_rest(
     programs: dict[str, Path], device: str, how: str, size: int, kind: str
 ) -> None:
-    """With a share of nothing all regions but the first eight are in a rest."""
+    """With a share of nothing all regions but the first eight are in a rest.
+
+    Which memory regions have written is known of the MIC alone; elsewhere they may have written what was there.
+    """
     status, output, text, rested = told(programs[device], 0, how, size)
     assert (status, rested) == (86, True), text
     assert f"[{kind}]" in text

@@ -6,6 +6,11 @@
 #ifndef GOMPY_CHECK_LEFT_H
 #define GOMPY_CHECK_LEFT_H
 
+/* Where malloc writes when it gets a block back, from its ends: heads, and links of free blocks.  */
+#define GOMPY_FREED_BEFORE 16u
+#define GOMPY_FREED_WITHIN 32u
+#define GOMPY_FREED_BEHIND 32u
+
 /* The mapping of a range ends: keep what the device has of a part that a region may have written.  Pointers are told
    from other words by what is mapped now.  */
 static void
@@ -61,6 +66,33 @@ gompy_drop_left_of (struct gompy_tracked *t, size_t begin, size_t end)
   for (size_t at = (begin + GOMPY_PART - 1) / GOMPY_PART * GOMPY_PART; at < end; at += GOMPY_PART)
     if (gompy_part_end (at, t->size) <= end)
       t->parts[at / GOMPY_PART] &= ~(GOMPY_PART_LEFT | GOMPY_PART_UNKNOWN | GOMPY_PART_NEWER);
+}
+
+/* A construct begins.  The runtime may get memory from malloc there that the program has given back.  */
+static void
+gompy_left_unseen (void)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    for (size_t at = 0; gompy_tracks[i]->gone && at < gompy_tracks[i]->size; at += GOMPY_PART)
+      gompy_part_unseen (gompy_tracks[i], at);
+}
+
+/* A library writes SIZE bytes.  It may be malloc, which gets a block back: before or behind that, or its first or last
+   bytes.  What is left of a range there has no meaning any more, as all may use that memory by now.  */
+static void
+gompy_drop_freed (uintptr_t address, size_t size)
+{
+  for (unsigned i = 0; i < gompy_track_count; i++)
+    {
+      struct gompy_tracked *t = gompy_tracks[i];
+      uintptr_t end = t->host + t->size;
+      if (t->gone && address < end + GOMPY_FREED_BEHIND && t->host - GOMPY_FREED_BEFORE < address + size
+          && (address < t->host + GOMPY_FREED_WITHIN || address + size > end - GOMPY_FREED_WITHIN))
+        {
+          gompy_drop_left_of (t, 0, t->size);
+          t->told = 1;
+        }
+    }
 }
 
 /* Pages of [BEGIN, END), addresses, are open that were not looked at: the program may write there, or free it.  */

@@ -44,9 +44,10 @@ gompy_is_all_unset (const struct gompy_tracked *t, uintptr_t address, size_t siz
 static void
 gompy_clear_rewritten (struct gompy_tracked *t, uintptr_t address, size_t size, int in_program)
 {
-  size_t unit = in_program == 1 && size <= GOMPY_LARGEST_NUMBER ? size : GOMPY_NUMBER, begin, end, next, at;
-  uintptr_t first = unit == size ? address : address & -GOMPY_NUMBER;
-  uintptr_t last = unit == size ? address + size : (address + size + GOMPY_NUMBER - 1) & -GOMPY_NUMBER;
+  size_t other = t->gone ? GOMPY_LARGEST_NUMBER : GOMPY_NUMBER; /* malloc may have it back: the size of a block */
+  size_t unit = in_program == 1 && size <= GOMPY_LARGEST_NUMBER ? size : other, begin, end, next, at;
+  uintptr_t first = unit == size ? address : address & -unit;
+  uintptr_t last = unit == size ? address + size : (address + size + unit - 1) & -unit;
   if (!gompy_bytes_in (t, t->host, first, last - first, &begin, &end))
     return;
   for (size_t from = begin; from < end; from = next)

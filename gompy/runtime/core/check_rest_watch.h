@@ -157,11 +157,9 @@ gompy_keep_unwatched (struct gompy_tracked *t)
       unsigned char *part = &t->parts[at / GOMPY_PART];
       if (gompy_is_watched (t->host + at, t->host + gompy_part_end (at, t->size)))
         continue;
-      if (gompy_is_unkept (t, at) || *part & GOMPY_PART_LEFT)
+      if (gompy_is_unkept (t, at))
         gompy_compare_part (t, at, gompy_part_size (t, at));
       gompy_keep_part (t, at);
-      if (t->gone)
-        gompy_lose_unwatched (t, at);
       *part = (unsigned char) ((*part & ~GOMPY_PART_SAME) | GOMPY_PART_UNSEEN);
     }
 }
@@ -196,10 +194,10 @@ gompy_rest_watch_less (void)
   gompy_release_held ();
   gompy_begin_watch ();
   for (unsigned i = gompy_track_count; i-- > 0;)
-    if (gompy_watch_on && !gompy_tracks[i]->told && gompy_is_held_whole (gompy_tracks[i]))
-      gompy_keep_unwatched (gompy_tracks[i]);
-    else if (gompy_tracks[i]->gone)
+    if (gompy_tracks[i]->gone)  /* that its block is freed is seen at its ends */
       gompy_drop_track (i);
+    else if (gompy_watch_on && !gompy_tracks[i]->told && gompy_is_held_whole (gompy_tracks[i]))
+      gompy_keep_unwatched (gompy_tracks[i]);
     else
       gompy_rest_untell (gompy_tracks[i]->host, gompy_tracks[i]->host + gompy_tracks[i]->size);
 }
@@ -278,7 +276,7 @@ gompy_rest_leave_range (struct gompy_watched *w)
 
 /* A part that the host may have changed, and a region: what the host has changed is taken to agree, as a region may
    have written there since what the device had.  So is what a region has, where the program may have written the same
-   as it had, UNWATCHED.  */
+   as it had: all is UNWATCHED, or the page is.  */
 static void
 gompy_rest_judge_part (struct gompy_tracked *t, size_t at, int unwatched)
 {
@@ -303,7 +301,8 @@ gompy_rest_judge_part (struct gompy_tracked *t, size_t at, int unwatched)
       next = ((t->host + at + i) & -(uintptr_t) GOMPY_REST_UNIT) + GOMPY_REST_UNIT - t->host - at;
       next = next < n ? next : n;
       if (memcmp (gompy_host_part + i, t->host_had + at + i, next - i) == 0
-          && (!unwatched || memcmp (gompy_part + i, t->device_had + at + i, next - i) == 0))
+          && (!(unwatched || gompy_watch_at (t->host + at + i) == NULL)
+              || memcmp (gompy_part + i, t->device_had + at + i, next - i) == 0))
         continue;
       memcpy (t->device_had + at + i, gompy_part + i, next - i);
       memcpy (t->host_had + at + i, gompy_host_part + i, next - i);

@@ -93,6 +93,7 @@ static int gompy_is_own_block (uintptr_t begin, uintptr_t end);
 static int gompy_unseen_part (uintptr_t page, uintptr_t *begin, uintptr_t *end);
 static void gompy_look_at (uintptr_t address);
 static void gompy_drop_left (uintptr_t begin, uintptr_t end);
+static void gompy_drop_freed (uintptr_t address, size_t size);
 static void gompy_rest_settle (void);
 static void gompy_rest_leave_range (struct gompy_watched *w);
 static int gompy_has_parts (void);
@@ -456,6 +457,8 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
       size_t size = gompy_write_size_at ((const unsigned char *) pc, address);
       gompy_flight_judge (address, 1, 1, in_program, pc);
       w->writes[number] += gompy_is_newer (address, size);
+      if (!in_program)
+        gompy_drop_freed (address, size);
       gompy_note_write (address, size);
     }
   else
