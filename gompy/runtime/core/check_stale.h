@@ -500,7 +500,7 @@ gompy_stale_construct (int begins, int hold)
       gompy_parts_touched (0, UINTPTR_MAX);
       gompy_parts_unseen ();
     }
-  if (begins)
+  if (begins && !gompy_access.hooked)
     gompy_left_unseen ();
   seen = begins && !gompy_watch_on ? 0 : gompy_handlers_seen;
   if (begins && hold && gompy_watch_on && !gompy_is_in_flight ())

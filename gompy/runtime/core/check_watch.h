@@ -457,7 +457,7 @@ gompy_watch_fault (int signo, siginfo_t *info, ucontext_t *context)
       size_t size = gompy_write_size_at ((const unsigned char *) pc, address);
       gompy_flight_judge (address, 1, 1, in_program, pc);
       w->writes[number] += gompy_is_newer (address, size);
-      if (!in_program)
+      if (!in_program && !gompy_access.hooked)
         gompy_drop_freed (address, size);
       gompy_note_write (address, size);
     }
