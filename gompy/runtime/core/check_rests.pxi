@@ -61,9 +61,10 @@ cdef void begin_rest() noexcept nogil:
 
 
 cdef void follow_again() noexcept nogil:
-    """After a rest: what is mapped is followed from here on, as it is.
+    """After a rest: what is mapped is followed from here on.
 
-    Whether it was copied to its device is not known any more: the host's changes are not told before it is again.
+    Of what was not followed before (check_rest_watch.h) it is not known whether it was copied to its device: the host's
+    changes are not told before it is again.
     """
     cdef RangeCursor place
     cdef SplayNode *node
