@@ -4,7 +4,7 @@
    regions but the first ones were as those.  So what was followed when the rest began is watched further, as far as
    that takes little.  First all of that is, as ever, and nothing is compared before the program comes there; that may
    take a half of the checks' share.  Then those pages alone that stay closed while constructs run
-   (check_watch_hold.h), which costs a microsecond a construct, until the program comes to them and nothing is wrong.
+   (check_watch_hold.h), until the program comes to them and nothing is wrong: that costs too little to be measured.
 
    What regions have written is not asked before it matters: they are counted.  Nor are devices told of what the program
    has changed.  When checks begin again both sides of what was not watched are compared with what they had.
@@ -242,10 +242,9 @@ gompy_rest_watch (void)
   else
     {
       gompy_rest_settle ();
-      if (gompy_is_anything_newer () && !gompy_may_watch ())
+      gompy_stale_watch ();
+      if (!gompy_watch_on && gompy_is_anything_newer ())
         gompy_rest_go_blind ();
-      else
-        gompy_stale_watch ();
     }
 }
 

@@ -470,13 +470,14 @@ gompy_watch_flights (struct gompy_maps *maps)
     }
 }
 
-/* The program is not watched: what its regions have written is looked for now, and all of it may change.  */
+/* The program is not watched: what its regions have written is looked for now, and all of it may change.  In a rest
+   there is no time for that.  */
 static void
 gompy_go_unwatched (void)
 {
   if (!gompy_access.hooked)
     gompy_forget_gone ();
-  for (unsigned i = 0; i < gompy_track_count; i++)
+  for (unsigned i = 0; i < gompy_track_count && !gompy_rests; i++)
     {
       struct gompy_tracked *t = gompy_tracks[i];
       if (t->unknown && !(gompy_access.hooked && !t->global && gompy_can_look (t)))

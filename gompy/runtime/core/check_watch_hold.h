@@ -144,7 +144,7 @@ gompy_longest_closed (const struct gompy_watched *w)
   uintptr_t begin = w->begin + GOMPY_PAGE, end = w->end - GOMPY_PAGE;
   struct gompy_held longest = { begin, begin, begin, begin, 0, w->access };
   if (!w->opened && w->own)
-    return (struct gompy_held){ w->begin, w->end, w->begin, w->end, 1, w->access, NULL, NULL };
+    return (struct gompy_held){ w->begin, w->end, w->begin, w->end, 1, w->access };
   if (!w->opened)
     return (struct gompy_held){ begin, end, w->begin, w->end, 0, w->access };
   for (uintptr_t page = begin; page < end; page += GOMPY_PAGE)
