@@ -3,9 +3,9 @@
    What they take is measured, as far as that can be: gompy_stale_time, and what devices say.  Beyond the share, and the
    first part of a second, constructs are not followed for a while: nothing is kept or compared, and new memory of a
    device counts as written.  What was followed is watched as far as that takes little (check_rest_watch.h).  What
-   constructs say waits, and mostly is not logged (check_withheld.h).  Then it begins anew.  So a long program is followed for some constructs of each part of it;
-   one that does the same again and again does it within them, too.  A construct that is met for the first time is
-   followed (check_places.h), and those after it.
+   constructs say waits, and mostly is not logged (check_withheld.h).  Then it begins anew.  So a long program is
+   followed for some constructs of each part of it; one that does the same again and again does it within them, too.  A
+   construct that is met for the first time is followed (check_places.h), and those after it.
 
    Programs made with -foffload-check are followed throughout.  Included once, by check_stale.h.  */
 #ifndef GOMPY_CHECK_REST_H
